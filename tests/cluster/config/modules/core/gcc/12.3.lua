@@ -1,0 +1,5 @@
+help([[GNU compilers (not really)]])
+whatis("Name: gcc"); whatis("Version: 12.3"); whatis("Description: GNU compiler collection")
+family("compiler")
+setenv("EBROOTGCC", "/usr")
+prepend_path("MODULEPATH", "@root@/modules/gcc12")

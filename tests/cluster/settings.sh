@@ -1,0 +1,22 @@
+# shellcheck shell=bash disable=SC2034
+# The facts of the test cluster that several scripts need. Sourced, never run.
+root=${WINDLASS_CLUSTER_ROOT:-/srv/windlass-cluster}
+login_port=${WINDLASS_CLUSTER_LOGIN_PORT:-22022}
+jump_port=${WINDLASS_CLUSTER_JUMP_PORT:-22023}
+database_port=${WINDLASS_CLUSTER_DATABASE_PORT:-23306}
+network=${WINDLASS_CLUSTER_NETWORK:-10.77.0}
+# auto, yes or no: real memory and device limits need writable cgroups v1.
+cgroups=${WINDLASS_CLUSTER_CGROUPS:-auto}
+
+etc=$root/etc       # filled templates, the same files on every node
+run=$root/run       # pid files and the state of the daemons
+log=$root/log       # stays after down.sh
+ssh=$root/ssh       # keys and ssh_config of the clients
+
+nodes=(node1 node2 node3 node4)
+declare -A gpus=([node1]=4 [node2]=4 [node3]=2 [node4]=0)
+users=(alice bob carol)
+first_uid=5001
+bridge=windlass0
+# Written where we leave something outside $root, so that down.sh removes what is ours and nothing else.
+mark=windlass-test-cluster
