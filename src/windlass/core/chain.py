@@ -1,0 +1,37 @@
+"""Cutting a long training into links that fit the wall-clock limit."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from windlass.errors import PlanError
+
+_SECOND = timedelta(seconds=1)
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    count: int
+    time: timedelta  # of each
+
+
+def cut_into_links(total: timedelta, limit: timedelta | None, notice: timedelta) -> Links:
+    """As few links as the limit allows, each no longer than needed: short jobs start sooner.
+
+    Each link gives up `notice` at its end for saving, at most half of it, so that much is added to what it must hold.
+    """
+    if total <= timedelta(0) or (limit is not None and limit <= timedelta(0)):
+        # Slurm reads --time=0 as: without a limit.
+        raise PlanError("a job needs some time", hint='[resources] time = "12h"')
+    if limit is None or total <= limit:
+        return Links(count=1, time=_whole_minutes(total, at_most=limit))
+    saving = min(notice, limit / 2)
+    count = -(-total // (limit - saving))  # whole numbers, rounded up: no link too few by a microsecond
+    return Links(count=count, time=_whole_minutes(-(-total // count) + saving, at_most=limit))
+
+
+def _whole_minutes(time: timedelta, *, at_most: timedelta | None) -> timedelta:
+    """Slurm counts limits in minutes and rounds up; under a minute we leave it as it is."""
+    step = _SECOND if time < _MINUTE else _MINUTE
+    rounded = -(-time // step) * step
+    return rounded if at_most is None else min(rounded, at_most)

@@ -1,0 +1,43 @@
+"""What a plan costs in the site's own unit."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from windlass.core.site import Accounting, CostUnit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """At most: a run that ends early costs less."""
+
+    unit: CostUnit
+    one_link: float
+    whole: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """What a job occupies, as the site counts it."""
+
+    nodes: int
+    cores: int  # of all nodes; whole nodes count whole
+    gpus: int
+
+
+def make_cost(size: Size, *, link_time: timedelta, links: int, accounting: Accounting) -> Cost:
+    hours = link_time.total_seconds() / 3600
+    one_link = _charged(size, accounting) * hours
+    return Cost(unit=accounting.unit, one_link=one_link, whole=one_link * links)
+
+
+def _charged(size: Size, accounting: Accounting) -> int:
+    match accounting.unit:
+        case CostUnit.NODE_HOURS:
+            return size.nodes
+        case CostUnit.GPU_HOURS:
+            return size.gpus
+        case CostUnit.CORE_HOURS:
+            per_node = accounting.charged_cores_per_node
+            return size.nodes * per_node if per_node else size.cores
+        case CostUnit.NONE:
+            return 0

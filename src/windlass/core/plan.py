@@ -1,0 +1,76 @@
+"""What will be submitted: every gap of the run file filled with the site's facts, each choice with its reason."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MappingProxyType
+
+from windlass.core.cost import Cost
+from windlass.core.site import ChainStyle, GpuDialect
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason:
+    """Why a value was chosen; shown by `windlass plan`."""
+
+    field: str
+    value: str
+    why: str
+    is_cut: bool = False  # less than was asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Complete and deterministic: the script and its cost follow from it alone."""
+
+    run_id: str
+    number: int = 1  # of this submission of the run; a resume is one more
+    site: str
+    folder: str  # of the run, at the site, absolute
+    command: str
+    workdir: str = "."
+    launcher: str = "single"
+    argv: tuple[str, ...] = ()  # what the agent runs on the first node
+    account: str | None = None
+    partition: str | None = None
+    qos: str | None = None
+    reservation: str | None = None
+    constraint: str | None = None
+    nodes: int = 1
+    tasks_per_node: int = 1
+    cpus_per_task: int = 1
+    gpus_per_node: int = 0
+    gpu_spelled: str | None = None
+    gpu_dialect: GpuDialect = GpuDialect.NONE
+    memory_mb: int | None = None  # a node; 0: all of it; None: not asked
+    exclusive: bool = False
+    requeue: bool = False
+    first_link: int = 1  # a resumed run goes on counting
+    links: int = 1  # how many this submission holds
+    link_time: timedelta = timedelta(hours=1)
+    total_time: timedelta = timedelta(hours=1)
+    chain: ChainStyle = ChainStyle.ARRAY
+    stop_signal: str = "TERM"
+    notice: timedelta = timedelta(seconds=120)
+    checkpoint_folder: str | None = None
+    modules: tuple[str, ...] = ()
+    purge_modules: bool = False
+    login_shell: bool = False  # `module` exists only in a login shell
+    activate: tuple[str, ...] = ()  # shell lines that set up the environment
+    env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    network_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    host_suffix: str = ""
+    python: str = "python3"
+    slurm_path: str | None = None
+    cost: Cost
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def tasks(self) -> int:
+        return self.nodes * self.tasks_per_node
+
+    @property
+    def gpus(self) -> int:
+        return self.nodes * self.gpus_per_node

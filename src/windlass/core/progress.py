@@ -1,0 +1,147 @@
+"""Where a run stands: the record, what Slurm says and the agent's last word, judged together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+from windlass.core.jobs import JobSeen, JobState
+from windlass.core.record import RunRecord, RunState, Submission
+from windlass_job import wire
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What one look at the site told about one run."""
+
+    jobs: Sequence[JobSeen] = ()  # all the site showed; those of other runs are passed over
+    status: Mapping[str, Any] | None = None  # status.json of the run folder
+    folder_gone: bool = False
+    history_known: bool = True  # False: accounting does not answer just now, so absence proves nothing
+
+
+def judge(record: RunRecord, seen: Seen, now: float) -> RunRecord:
+    """The record brought up to date. Never a guess: a run nobody knows is lost, not failed."""
+    if not record.submissions or record.submissions[-1].job_id is None:
+        return record
+    jobs = [job for job in seen.jobs if belongs(job, record, record.submissions[-1])]
+    if seen.status is not None and not _is_of_last_submission(record, seen.status):
+        seen = replace(seen, status=None)  # after a resume, the old word stands until the first new link starts
+    record = _with_status(replace(record, updated=now), seen.status)
+    ended = _judge_last_word(record, seen.status)
+    if ended is not None:
+        return ended
+    live = [job for job in jobs if not job.state.is_final]
+    if live:
+        return _judge_live(record, live)
+    return _judge_over(record, jobs, seen)
+
+
+def belongs(job: JobSeen, record: RunRecord, submission: Submission) -> bool:
+    """The token decides; where accounting keeps no comments, the number and the name together."""
+    if job.token:
+        return job.token == submission.token
+    return job.base_id == submission.job_id and job.name == record.run_id
+
+
+def _with_status(record: RunRecord, status: Mapping[str, Any] | None) -> RunRecord:
+    if status is None:
+        return record
+    return replace(
+        record,
+        link=_number(status.get("link"), record.link),
+        started=record.started or _seconds(status.get("started")),
+        exit_code=_read_exit_code(status),
+    )
+
+
+def _read_exit_code(status: Mapping[str, Any]) -> int | None:
+    """As the agent left: of a command that a signal ended, 128 more than its number."""
+    signal = _number(status.get("signal"), None)
+    return _number(status.get("exit_code"), None) if signal is None else 128 + signal
+
+
+def _judge_last_word(record: RunRecord, status: Mapping[str, Any] | None) -> RunRecord | None:
+    """`done` and `failed` of the agent's are final: later links leave by themselves."""
+    state = {wire.DONE: RunState.DONE, wire.FAILED: RunState.FAILED}.get(str((status or {}).get("state")))
+    if state is None or status is None:
+        return None
+    ended = replace(record, state=state, ended=_seconds(status.get("ended")), reason=None, expected_start=None)
+    if state is RunState.DONE:
+        return ended
+    signal = _number(status.get("signal"), None)
+    how = f"was killed by signal {signal}" if signal else f"ended with exit code {record.exit_code}"
+    return replace(ended, reason=f"the command {how}")
+
+
+def _is_of_last_submission(record: RunRecord, status: Mapping[str, Any]) -> bool:
+    """After a resume, the old status stands until the first new link starts."""
+    last = record.submissions[-1]
+    number, link = _number(status.get("submission"), None), _number(status.get("link"), None)
+    return number == last.number if number is not None else link is None or link >= last.first_link
+
+
+def _judge_live(record: RunRecord, live: list[JobSeen]) -> RunRecord:
+    running = next((job for job in live if job.state not in (JobState.WAITING, JobState.REQUEUED)), None)
+    if running is not None:
+        unknown = running.state is JobState.UNKNOWN
+        return replace(
+            record,
+            state=RunState.RUNNING,
+            reason=running.word if unknown else None,
+            nodes=running.nodes,
+            started=record.started or running.started,
+            expected_start=None,
+        )
+    first = live[0]
+    return replace(record, state=RunState.WAITING, reason=first.reason, nodes=None, expected_start=first.expected_start)
+
+
+def _judge_over(record: RunRecord, jobs: list[JobSeen], seen: Seen) -> RunRecord:
+    last = max(jobs, key=_order, default=None)
+    ended = last.ended if last else None
+    record = replace(record, ended=ended, expected_start=None, nodes=last.nodes if last else record.nodes)
+    if last is None:
+        return _judge_unknown(record, seen)
+    was_cut = (seen.status or {}).get("state") == wire.CUT
+    match last.state:
+        case JobState.CANCELLED:
+            return replace(record, state=RunState.CANCELLED, reason="cancelled")
+        case JobState.TIMED_OUT:
+            return replace(record, state=RunState.OUT_OF_TIME, reason="killed at the end of its time")
+        case JobState.DONE if was_cut:
+            return replace(record, state=RunState.OUT_OF_TIME, reason="all links are used; it was not finished")
+        case JobState.DONE:
+            return replace(record, state=RunState.DONE, reason=None, exit_code=0)
+        case _:
+            return replace(
+                record, state=RunState.FAILED, reason=last.state.value, exit_code=record.exit_code or last.exit_code
+            )
+
+
+def _order(job: JobSeen) -> tuple[float, float]:
+    """Links run one after another; the rest of an array that never started (`45_[3-5%1]`) has no task number."""
+    never_started = job.array_id is not None and job.task is None
+    return (inf if never_started else job.task or 0, job.started or 0)
+
+
+def _judge_unknown(record: RunRecord, seen: Seen) -> RunRecord:
+    """Nobody in Slurm knows the job."""
+    state = (seen.status or {}).get("state")
+    if state == wire.CUT and record.link is not None and record.link >= record.links:
+        return replace(record, state=RunState.OUT_OF_TIME, reason="all links are used; it was not finished")
+    if seen.folder_gone:
+        return replace(record, state=RunState.LOST, reason="its folder at the site is gone")
+    if state == wire.TERMINATED:
+        return replace(record, state=RunState.CANCELLED, reason="it was told to stop: cancelled or preempted")
+    if not seen.history_known:
+        return replace(record, reason="it left the queue without a last word, and accounting does not answer")
+    return replace(record, state=RunState.LOST, reason=f"Slurm has no record of job {record.job_id}")
+
+
+def _number(value: object, default: int | None) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _seconds(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,88 @@
+"""What the user wants: the sections of windlass.toml as typed values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from types import MappingProxyType
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+class Staging(StrEnum):
+    AUTO = "auto"  # by the size of the data and the site's disks
+    MEMORY = "memory"  # into the node's memory
+    LOCAL = "local"  # onto the node's own disk
+    SHARED = "shared"  # left where it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """[resources]; None means: choose for me, and say why."""
+
+    nodes: int | None = None  # default: as few as hold the GPUs
+    gpus: int | None = None  # of the whole run; exclusive with gpus_per_node
+    gpus_per_node: int | None = None  # exclusive with gpus
+    gpu: str | None = None  # a kind the site knows, such as "a100"
+    cpus: int | None = None  # for each task (one task a GPU, or one a node)
+    memory_mb: int | None = None  # for each node; written as "64G" in the file
+    time: timedelta | None = None  # the whole training
+    link_time: timedelta | None = None  # at most this much in one job; default: the site's limit
+    exclusive: bool | None = None  # whole nodes, shared with nobody
+    constraint: str | None = None  # features of the nodes, in Slurm's words
+    reservation: str | None = None  # one that the site gave you
+    account: str | None = None  # who pays
+    partition: str | None = None  # default: the one that fits best
+    qos: str | None = None  # quality of service
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """[environment]: what must be there before the command runs."""
+
+    modules: tuple[str, ...] = ()  # what `module load` gets, in this order
+    purge_modules: bool | None = None  # None: as the site advises
+    venv: str | None = None  # requirements.txt, pyproject.toml or an existing folder
+    conda: str | None = None  # environment.yml or the name of an environment
+    container: str | None = None  # an image
+    activate: str | None = None  # a shell line of the user's own ("as it is")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """[data.NAME]"""
+
+    source: str  # where the data is
+    stage: Staging = Staging.AUTO  # where jobs read it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """[checkpoint]"""
+
+    folder: str | None = None  # relative to the working folder
+    signal: str = "TERM"  # what the command gets when the time is nearly up
+    notice: timedelta = timedelta(seconds=120)  # how long before the end
+    max_links: int | None = None  # refuse to plan more jobs than this
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """The whole run file, after site overrides, WINDLASS_* and flags were applied."""
+
+    name: str  # default: the folder's name
+    command: str  # what starts your training: a line for bash
+    workdir: str = "."  # relative to the project
+    site: str | None = None  # where to run when the command line does not say
+    launcher: str | None = None  # default: single, or srun for several processes
+    include: tuple[str, ...] = ()  # patterns of files to send that git ignores
+    exclude: tuple[str, ...] = ()  # patterns of files not to send
+    max_mb: int = 200  # the code may be this large; data does not travel with it
+    max_files: int = 10_000  # the code may have this many files
+    results: tuple[str, ...] = ()  # patterns of what `windlass fetch` brings home
+    env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # variables of the command
+    secrets: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # NAME -> "env:X" | "file:PATH" | "command:..."
+    resources: Resources = field(default_factory=Resources)
+    environment: Environment = field(default_factory=Environment)
+    data: Mapping[str, Data] = field(default_factory=lambda: MappingProxyType({}))
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)

@@ -1,0 +1,17 @@
+"""One process on the first node: the command as it is."""
+
+from windlass.core.launch import Launcher
+from windlass.core.plan import Plan
+from windlass.core.shell import make_shell_argv
+
+
+def make_argv(plan: Plan) -> tuple[str, ...]:
+    return make_shell_argv(plan.command)
+
+
+SINGLE = Launcher(
+    name="single",
+    summary="one process on the first node",
+    task_for_each_gpu=False,
+    make_argv=make_argv,
+)

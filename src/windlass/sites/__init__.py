@@ -1,0 +1,1 @@
+"""Data: one TOML file a supercomputer, every fact with its source."""
