@@ -1,0 +1,78 @@
+"""How the deputy gets to a host without a file there: a bootstrap on the command line, its source on stdin."""
+
+import json
+import zlib
+from functools import cache
+from importlib import resources
+
+from windlass.core.shell import quote
+
+# In the order in which they import each other.
+_MODULES = (
+    "wire",
+    "faults",
+    "disk",
+    "deputy_processes",
+    "deputy_commands",
+    "submission",
+    "deputy_files",
+    "deputy_runs",
+    "deputy",
+)
+
+# Runs one line of stdin. It has no quote, $, !, backslash or newline: sh, bash, csh, tcsh and fish all pass it on as it
+# is. One byte at a time, so that nothing behind the line is swallowed. Python 2 understands it too, and can then say
+# that it is too old.
+BOOTSTRAP = "import os;exec(bytes().join(iter(lambda:os.read(0,1)or os._exit(9),chr(10).encode())))"
+
+# Isolated (a json.py in the user's home would be imported in place of Python's) and without `site` (slow, not needed).
+PYTHON_FLAGS = ("-I", "-S")
+
+_LOADER = """
+import os, sys
+if sys.version_info < (3, 6):
+    os.write(1, ({nonce!r} + ' {{"too_old": "%d.%d.%d"}}\\n' % sys.version_info[:3]).encode("ascii"))
+    os._exit(0)
+import json, zlib
+pieces, left = [], {size}
+while left:
+    piece = os.read(0, left)
+    if not piece:
+        os._exit(9)
+    pieces.append(piece)
+    left -= len(piece)
+package = sys.modules["windlass_job"] = type(sys)("windlass_job")
+package.__path__ = []
+for name, source in json.loads(zlib.decompress(b"".join(pieces)).decode("utf-8")):
+    module = sys.modules["windlass_job." + name] = type(sys)("windlass_job." + name)
+    setattr(package, name, module)
+    exec(compile(source, "windlass_job/" + name + ".py", "exec"), module.__dict__)
+package.deputy.main({nonce!r})
+"""
+
+
+def make_remote_command(python: str, *, login_shell: bool = False) -> str:
+    """What ssh hands to the user's shell at the site, whichever that is."""
+    command = f"exec {_quote_program(python)} {' '.join(PYTHON_FLAGS)} -c"
+    if login_shell:
+        return f"exec bash --login -c '{command} \"{BOOTSTRAP}\"'"
+    return f"{command} '{BOOTSTRAP}'"
+
+
+def make_opening(nonce: str) -> bytes:
+    """The first bytes of a conversation: the loader as one line, then the deputy's source."""
+    bundle = _make_bundle()
+    loader = _LOADER.format(nonce=nonce, size=len(bundle))
+    return f"exec({loader!r})\n".encode("ascii") + bundle
+
+
+@cache
+def _make_bundle() -> bytes:
+    folder = resources.files("windlass_job")
+    sources = [(name, folder.joinpath(f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES]
+    return zlib.compress(json.dumps(sources).encode(), 9)
+
+
+def _quote_program(python: str) -> str:
+    """A site's own fact, usually a bare word; within a login shell it stands in single quotes already."""
+    return python if "'" not in quote(python) else f'"{python}"'

@@ -1,0 +1,102 @@
+"""The seam between Windlass and a machine: requests travel together, answers come back together.
+
+On the other end sits the *deputy* (`windlass_job/deputy.py`): a small program of ours, started over ssh or as a
+child process, that does what it is asked and decides nothing. One call of `ask` is one round trip.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from windlass.errors import WindlassError
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One thing to do: an operation of the deputy's, its arguments (JSON) and a payload of bytes."""
+
+    operation: str
+    arguments: Json = field(default_factory=dict)
+    payload: bytes = b""
+    only_if_ok: bool = False  # skipped when the request before it in the same `ask` failed
+    idempotent: bool = False  # a command that may run twice, when the connection breaks before its answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """`ok` False: the operation could not be done; `problem` says why in words, `kind` in one word."""
+
+    ok: bool
+    values: Json = field(default_factory=dict)
+    payload: bytes = b""
+    problem: str = ""
+    kind: str = ""  # "not-found", "no-space", "denied", "exists", "skipped", "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completed:
+    """A command that ran on the host."""
+
+    exit_code: int
+    out: str
+    err: str
+    timed_out: bool = False
+
+
+class Host(Protocol):
+    """A machine we run commands on."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def round_trips(self) -> int:
+        """How often this host was asked; for tests and benchmarks."""
+        ...
+
+    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+        """Send all, then read all: one round trip. Raises WindlassError when the host cannot be reached."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def make_command(
+    argv: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    timeout_s: float = 60,
+    path_prefix: str | None = None,
+    env: Mapping[str, str] | None = None,
+    idempotent: bool = False,
+) -> Request:
+    """A command without a shell in between; SLURM_* and SBATCH_* of an outer job are not passed on."""
+    arguments: Json = {
+        "argv": list(argv),
+        "timeout_s": timeout_s,
+        "path_prefix": path_prefix,
+        "env": dict(env or {}),
+    }
+    return Request(operation="run", arguments=arguments, payload=stdin, idempotent=idempotent)
+
+
+def read_completed(reply: Reply) -> Completed:
+    """The answer to `make_command`; a command that could not be started at all has exit code 127."""
+    if not reply.ok:
+        return Completed(exit_code=127, out="", err=reply.problem)
+    split = int(reply.values["out_bytes"])
+    return Completed(
+        exit_code=int(reply.values["exit_code"]),
+        out=reply.payload[:split].decode(errors="replace"),
+        err=reply.payload[split:].decode(errors="replace"),
+        timed_out=bool(reply.values.get("timed_out", False)),
+    )
+
+
+def expect(reply: Reply, error: type[WindlassError], what: str) -> Reply:
+    """The reply, or the deputy's words as the given error."""
+    if not reply.ok:
+        raise error(f"{what}: {reply.problem or reply.kind}")
+    return reply

@@ -1,0 +1,127 @@
+"""The user's command as a child process: start it, ask it to stop, know when it has ended.
+
+Whom to ask is the difficult part:
+- not every process: PyTorch's data loader workers die of SIGTERM, and the training then dies of the missing worker
+  while it saves;
+- not only the first: a shell dies of SIGTERM at once and leaves the training running, unasked;
+- never srun: on SIGTERM it kills its tasks with SIGKILL ("forcing job termination", Slurm 22.05). It passes SIGUSR1
+  on to them, but only to the first process of each.
+"""
+
+import os
+import signal
+import subprocess
+from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set
+
+from windlass_job import processes
+from windlass_job.processes import Process
+from windlass_job.signals import Signals
+
+SHELLS = frozenset(["bash", "sh", "dash", "zsh", "ksh", "tcsh", "csh", "fish", "busybox"])
+FILTERS = frozenset(["tee", "cat", "grep", "sed", "awk", "gawk", "mawk", "ts", "tr", "head", "tail", "logger"])
+ALERT_S = 0.1  # how often to look once the command was asked to stop
+TASK_COMMAND = "rank-env"  # our own first process in each task of a step
+TASK_SIGNAL = signal.SIGUSR1  # srun hands it on as it is
+
+
+class Command:
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        """May raise OSError. Output is inherited: no pipe of ours stands between the training and its log."""
+        # close_fds: PMI-2 hands an open socket to the task. A session of its own: all that belongs to it is known.
+        self._child = subprocess.Popen(list(argv), env=dict(env), close_fds=False, start_new_session=True)
+        self.pid = self._child.pid
+        self.is_asked_to_stop = False
+        self._asked: Set[int] = set()
+        self._number = 0
+
+    def poll(self) -> Optional[int]:
+        """None while it runs, else as subprocess: the exit code, or minus the signal.
+
+        A command whose first process, often a shell, died of being asked to stop has ended when the others have.
+        """
+        code = self._child.poll()
+        if code is None or not self.is_asked_to_stop or code != -self._number:
+            return code
+        return None if self._has_others() else code
+
+    def ask_to_stop(self, number: int, stop_steps: Optional[Callable[[], None]] = None) -> None:
+        """Send the signal to those who should have it; `stop_steps` is called for a foreign srun."""
+        if self.is_asked_to_stop:
+            return
+        self.is_asked_to_stop = True
+        self._number = number
+        alive = processes.load_processes()
+        if not alive:
+            _send(-self.pid, number)
+            return
+        for process in find_those_to_ask(self.pid, alive):
+            self._ask(process, stop_steps)
+
+    def _ask(self, process: Process, stop_steps: Optional[Callable[[], None]]) -> None:
+        self._asked.add(process.pid)
+        if process.name != "srun":
+            _send(process.pid, self._number)
+        elif TASK_COMMAND in processes.load_command_line(process.pid):
+            _send(process.pid, TASK_SIGNAL)
+        elif stop_steps is not None:
+            stop_steps()
+
+    def _has_others(self) -> bool:
+        """Processes of ours that outlive the first one; those nobody has asked yet are asked now."""
+        alive = {process.pid: process for process in processes.load_processes().values() if process.session == self.pid}
+        orphans = [process for process in alive.values() if process.parent not in alive]
+        for process in leave_out_readers(orphans, list(alive.values())):
+            if process.pid not in self._asked:
+                self._ask(process, None)
+        return bool(alive)
+
+
+def follow(command: Command, signals: Signals, stop: int) -> int:
+    """Until the command has ended; whatever signal comes, it is asked to stop. The code as subprocess has it."""
+    while True:
+        code = command.poll()
+        if code is not None:
+            return code
+        if signals.is_noticed or signals.is_cancelled:
+            command.ask_to_stop(stop)
+        signals.wait(ALERT_S if command.is_asked_to_stop else 60.0)
+
+
+def as_exit_code(code: int) -> int:
+    """As a shell says it: 128 and the signal's number for a command that a signal killed."""
+    return code if code >= 0 else 128 - code
+
+
+def find_those_to_ask(first: int, alive: Dict[int, Process]) -> List[Process]:
+    """The first process or, where that is a shell, it and what it started, shells before their children.
+
+    A shell that dies first does not go on with its next line when the training has ended.
+    """
+    children = processes.find_children(alive)
+    found = [alive[first]] if first in alive else []
+    for process in found:
+        if process.name in SHELLS:
+            found.extend(children.get(process.pid, []))
+    return leave_out_readers(found, found)
+
+
+def leave_out_readers(candidates: List[Process], writers: List[Process]) -> List[Process]:
+    """Without the `tee` of `train | tee log`: it ends when the training has, and not before."""
+    return [
+        process
+        for process in candidates
+        if not any(_reads_from(process, writer) for writer in writers if writer.pid != process.pid)
+    ]
+
+
+def _reads_from(reader: Process, writer: Process) -> bool:
+    if reader.name not in FILTERS:
+        return False  # such as the training itself, in `zcat data | train`
+    return bool(processes.load_pipes(reader.pid, {0}) & processes.load_pipes(writer.pid, {1, 2}))
+
+
+def _send(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass  # it has just ended

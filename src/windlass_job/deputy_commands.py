@@ -1,0 +1,153 @@
+"""The deputy's commands: run one without a shell, with a clean environment and a limit of time."""
+
+import os
+import signal
+import subprocess
+import time
+
+from windlass_job import disk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Tuple
+
+    from windlass_job.deputy import Answer, Call
+
+    Env = Dict[bytes, bytes]
+
+# Variables of an outer job, or of the user's start files, would win over what the plan says:
+# for sbatch the environment counts more than the script.
+_FOREIGN = tuple(
+    prefix + b"_" for prefix in (b"SLURM", b"SBATCH", b"SALLOC", b"SRUN", b"SQUEUE", b"SACCT", b"SINFO", b"SCANCEL")
+)
+_KEPT = (b"SLURM_CONF",)  # where the commands find their cluster at all
+_LINGER_S = 1.0  # a daemon the command left behind may hold its output open: do not wait for it
+_BLOCK = 1 << 16
+
+
+def run_command(call: "Call") -> "Answer":
+    arguments = call.arguments
+    # English, and times as seconds since 1970: squeue and sacct both know %s.
+    plain = {"LC_ALL": _find_locale(), "SLURM_TIME_FORMAT": "%s"}
+    env = make_env(arguments.get("path_prefix"), dict(plain, **(arguments.get("env") or {})))
+    argv = [disk.as_path(word) for word in arguments["argv"]]
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+            cwd=_make_cwd(arguments),
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        raise disk.Refused("not-found", "%s: %s" % (arguments["argv"][0], error.strerror)) from None
+    out, err, timed_out = _collect(process, call.payload, float(arguments.get("timeout_s") or 60))
+    values = {"exit_code": process.returncode, "out_bytes": len(out), "timed_out": timed_out}
+    return values, out + err
+
+
+def make_env(path_prefix: "Optional[str]", extra: "Optional[Dict[str, str]]") -> "Env":
+    """Our environment without an outer job's, the prefix in front of PATH."""
+    env = {}
+    for name, value in os.environb.items():
+        if not name.startswith(_FOREIGN) or name in _KEPT:
+            env[name] = value
+    for key, text in (extra or {}).items():
+        env[disk.as_path(key)] = disk.as_path(text)
+    if path_prefix:
+        env[b"PATH"] = disk.as_path(path_prefix) + b":" + env.get(b"PATH", b"/usr/local/bin:/usr/bin:/bin")
+    # Popen looks a program up in the PATH of the *new* environment, so this is all there is to do.
+    return env
+
+
+def kill_group(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _make_cwd(arguments: "Dict[str, Any]") -> "Optional[bytes]":
+    return disk.as_path(arguments["cwd"]) if arguments.get("cwd") else None
+
+
+def _find_locale() -> str:
+    """C.UTF-8 where it exists: elsewhere (Enterprise Linux 7) bash and perl complain on stderr."""
+    import locale
+
+    before = locale.setlocale(locale.LC_CTYPE, None)
+    try:
+        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+    except locale.Error:
+        return "C"
+    locale.setlocale(locale.LC_CTYPE, before)
+    return "C.UTF-8"
+
+
+def _collect(process: "subprocess.Popen[bytes]", stdin: bytes, timeout_s: float) -> "Tuple[bytes, bytes, bool]":
+    """Feed and read the command until it ended, at most until its time is up."""
+    import selectors
+
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    deadline = time.monotonic() + timeout_s
+    timed_out = False
+    pieces: "Dict[Any, List[bytes]]" = {process.stdout: [], process.stderr: []}
+    view = memoryview(stdin)
+    with selectors.DefaultSelector() as selector:
+        for stream in pieces:
+            selector.register(stream, selectors.EVENT_READ)
+        if len(view):
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE)
+        else:
+            process.stdin.close()
+        while selector.get_map():
+            now = time.monotonic()
+            if now > deadline:
+                if timed_out or process.poll() is not None:
+                    break
+                kill_group(process)
+                timed_out, deadline = True, now + _LINGER_S
+            elif process.poll() is not None:
+                deadline = min(deadline, now + _LINGER_S)
+            for key, _ in selector.select(min(0.2, max(0.0, deadline - now))):
+                stream = key.fileobj
+                if stream is process.stdin:
+                    view = _feed(process.stdin.fileno(), view)
+                    ended = not len(view)
+                else:
+                    piece = os.read(key.fd, _BLOCK)
+                    pieces[stream].append(piece)
+                    ended = not piece
+                if ended:
+                    selector.unregister(stream)
+                    stream.close()
+    timed_out = _reap(process, deadline) or timed_out
+    out, err = (b"".join(pieces[stream]) for stream in (process.stdout, process.stderr))
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+    return out, err, timed_out
+
+
+def _feed(handle: int, view: memoryview) -> memoryview:
+    try:
+        return view[os.write(handle, view[:_BLOCK]) :]
+    except BlockingIOError:
+        return view
+    except BrokenPipeError:  # the command does not want its input: its own business
+        return view[:0]
+
+
+def _reap(process: "subprocess.Popen[bytes]", deadline: float) -> bool:
+    """Wait for the end of a command that closed its output; True when it had to be killed."""
+    try:
+        process.wait(max(0.05, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        kill_group(process)
+        process.wait()
+        return True
+    return False

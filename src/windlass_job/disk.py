@@ -1,0 +1,134 @@
+"""Files that survive a crash: written aside, flushed, then renamed. Paths are bytes.
+
+Bytes because Python 3.6 in a session without a locale cannot name a file "é": text becomes a path in `as_path`.
+"""
+
+import errno
+import json
+import os
+
+TYPE_CHECKING = False  # `typing` costs 10 ms at start on Python 3.6
+if TYPE_CHECKING:
+    from typing import Any, Dict, Optional, Union
+
+    Buffer = Union[bytes, memoryview]
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; `kind` is one of the words of a reply."""
+
+    def __init__(self, kind: str, problem: str) -> None:
+        Exception.__init__(self, problem)
+        self.kind = kind
+        self.problem = problem
+
+
+def as_path(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def as_text(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def expand_root(text: str) -> bytes:
+    """The root as the site file writes it ($SCRATCH/windlass) as an absolute path."""
+    path = os.path.expanduser(os.path.expandvars(as_path(text)))
+    if not os.path.isabs(path):
+        raise Refused("failed", "%s is no absolute path here: is a variable in it not set?" % text)
+    return path
+
+
+def join_inside(folder: bytes, relative: str) -> bytes:
+    """A path in this folder and not out of it."""
+    parts = relative.split("/")
+    if not relative or relative.startswith("/") or "\0" in relative or ".." in parts or "" in parts:
+        raise Refused("failed", "refused: %r is not a path inside the folder" % relative)
+    return os.path.join(folder, as_path(relative))
+
+
+def read_bytes(path: bytes) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def read_json(path: bytes) -> "Optional[Dict[str, Any]]":
+    """The object in the file; None when there is none, or nothing that can be read."""
+    try:
+        found = json.loads(read_bytes(path).decode("utf-8", "replace"))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def make_json(value: "Dict[str, Any]") -> bytes:
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8")
+
+
+def write_new(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
+    """Create a file that must not exist yet; the umask applies. Not flushed: see `flush`."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & 0o777), "wb", 0) as file:
+        view = memoryview(content)
+        while len(view):
+            view = view[file.write(view) :]
+
+
+def replace(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
+    """The file is the old one or the new one, never a part."""
+    aside = _write_aside(path, content, mode)
+    os.rename(aside, path)
+    flush(os.path.dirname(path))
+
+
+def publish(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
+    """Like `replace`, but FileExistsError when the file is there already, whoever was first."""
+    aside = _write_aside(path, content, mode)
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: the race that is left is within this one line
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), as_text(path)) from None
+        os.rename(aside, path)
+    finally:
+        remove_if_there(aside)
+    flush(os.path.dirname(path))
+
+
+def flush(path: bytes) -> None:
+    """Bring a file or folder to the disk itself."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:  # some file systems cannot fsync a folder
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EBADF):
+            raise
+    finally:
+        os.close(handle)
+
+
+def remove_if_there(path: bytes) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def make_suffix() -> bytes:
+    """Random letters that tell our temporary names apart, on all hosts of the site."""
+    return os.urandom(6).hex().encode()
+
+
+def _write_aside(path: bytes, content: "Buffer", mode: int) -> bytes:
+    folder, name = os.path.split(path)
+    aside = os.path.join(folder, b"." + name[:200] + b"." + make_suffix())
+    try:
+        write_new(aside, content, mode)
+        flush(aside)
+    except OSError:
+        remove_if_there(aside)
+        raise
+    return aside

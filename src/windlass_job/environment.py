@@ -1,0 +1,73 @@
+"""The environment of the user's command: what the script gave, its secrets, and what helps and is not set."""
+
+import json
+import os
+from typing import Callable, Dict, Mapping, Optional, Tuple
+
+from windlass_job import wire
+from windlass_job.bounded import PATIENCE_S, describe, within
+from windlass_job.ranks import make_rendezvous
+
+HELPFUL = {
+    "PYTHONUNBUFFERED": "1",  # else the log stays empty for as long as 8 kB of it are missing
+    "PYTHONFAULTHANDLER": "1",  # a crash in a library shows where
+}
+
+
+def make_environment(env: Mapping[str, str], note: Callable[[str], None]) -> Dict[str, str]:
+    made = dict(HELPFUL)
+    made.update(make_rendezvous(env))
+    made.update(env)
+    folder = env.get(wire.ENV_RUN_DIR)
+    if folder:
+        made.update(_load_secrets(os.path.join(folder, wire.SECRETS), note))
+    _make_checkpoint_folder(env.get(wire.ENV_CHECKPOINTS), note)
+    return made
+
+
+def _load_secrets(path: str, note: Callable[[str], None]) -> Dict[str, str]:
+    try:
+        text = within(PATIENCE_S, _read, path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        note("the secrets cannot be read, the command runs without them: {}".format(describe(error)))
+        return {}
+    secrets, bad_lines = read_secrets(text)
+    if bad_lines:
+        note("{} lines of {} cannot be read".format(bad_lines, wire.SECRETS))
+    return secrets
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def read_secrets(text: str) -> Tuple[Dict[str, str], int]:
+    """NAME=value lines with JSON values, and how many lines are something else. Their text is told to nobody."""
+    secrets: Dict[str, str] = {}
+    bad_lines = 0
+    for line in text.split("\n"):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, _, value = line.partition("=")
+        try:
+            # Python 3.6 without a locale cannot pass on an "é" that it did not get from outside.
+            secret = os.fsdecode(json.loads(value).encode("utf-8"))
+        except (ValueError, AttributeError):
+            secret = "\0"
+        if name and "\0" not in name + secret:
+            secrets[name] = secret
+        else:
+            bad_lines += 1
+    return secrets, bad_lines
+
+
+def _make_checkpoint_folder(path: Optional[str], note: Callable[[str], None]) -> None:
+    if not path:
+        return
+    try:
+        within(PATIENCE_S, os.makedirs, path, 0o777, True)
+    except OSError as error:
+        note("cannot make the folder for checkpoints {}: {}".format(path, describe(error)))

@@ -1,0 +1,131 @@
+"""Which job of a chain runs the command, and what becomes of the others."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
+
+
+@pytest.fixture(params=list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))
+def job(request: pytest.FixtureRequest, tmp_path: Path) -> Job:
+    return Job(tmp_path, python=request.param)
+
+
+# Leaves a claim and a status that says `running`, as a node that lost its power does.
+DIE = "until [ -e run/status.json ]; do sleep 0.02; done; kill -9 $PPID"
+COUNT = ("bash", "-c", "echo once >> count; exit 1")
+
+
+def test_a_second_job_for_the_same_link_does_nothing(job: Job) -> None:
+    first = job.run("bash", "-c", "echo once >> count; " + DIE)
+    job.env["SLURM_JOB_ID"] = "46"
+
+    code = job.run(*COUNT)
+
+    assert first == -9
+    assert code == 0
+    assert (job.home / "count").read_text() == "once\n"
+    assert job.events[-1]["outcome"] == "duplicate"
+    assert (job.status["state"], job.status["job"]) == ("running", "45")
+
+
+def test_the_same_job_started_again_goes_on(job: Job) -> None:
+    job.run("bash", "-c", DIE)
+    job.env["SLURM_RESTART_COUNT"] = "1"
+
+    code = job.run("true")
+
+    assert code == 0
+    assert (job.status["state"], job.status["attempt"]) == ("done", 2)
+    assert json.loads((job.folder / "claims" / "1").read_text())["restart"] == 1
+
+
+def test_a_job_that_slurm_starts_again_after_a_failure_goes_on(job: Job) -> None:
+    job.run("false")
+
+    assert job.run("true") == 0
+    assert (job.status["state"], job.status["attempt"]) == ("done", 2)
+
+
+@pytest.mark.parametrize("end", ["true", "false"])
+def test_after_the_end_a_later_link_leaves_at_once(job: Job, end: str) -> None:
+    job.run(end)
+    job.env = {"WINDLASS_LINK": "2", "SLURM_JOB_ID": "46"}
+
+    code = job.run(*COUNT)
+
+    assert code == 0
+    assert not (job.home / "count").exists()
+    assert job.events[-1]["outcome"] == "skipped"
+    assert (job.status["state"], job.status["link"]) == ("done" if end == "true" else "failed", 1)
+
+
+def test_after_a_cut_the_next_link_goes_on(job: Job) -> None:
+    job.run("bash", "-c", "kill -USR1 $PPID; sleep 60")
+    job.env = {"WINDLASS_LINK": "2", "SLURM_JOB_ID": "46"}
+
+    assert job.run("true") == 0
+    assert (job.status["state"], job.status["link"]) == ("done", 2)
+
+
+def test_a_later_submission_takes_over_what_an_earlier_one_left(job: Job) -> None:
+    job.run("false")
+    job.env = {"WINDLASS_SUBMISSION": "2", "SLURM_JOB_ID": "99"}
+
+    assert job.run("true") == 0
+    assert (job.status["state"], job.status["submission"]) == ("done", 2)
+
+
+def test_a_run_that_was_told_to_stop_starts_no_link(job: Job) -> None:
+    job.folder.mkdir()
+    (job.folder / "stop").touch()
+
+    assert job.run(*COUNT) == 0
+    assert not (job.home / "count").exists()
+    assert job.events[-1]["outcome"] == "skipped"
+
+
+@pytest.mark.parametrize("end", ["true", "false"])
+def test_the_end_cancels_the_links_that_still_wait(job: Job, end: str) -> None:
+    job.add_program("scancel", 'echo "$@" >> cancelled; cat run/status.json >> cancelled')
+    job.env.update(SLURM_ARRAY_JOB_ID="45", SLURM_ARRAY_TASK_ID="2", SLURM_ARRAY_TASK_MAX="5")
+
+    job.run(end)
+
+    said = (job.home / "cancelled").read_text()
+    assert said.startswith("45_[3-5]\n")
+    assert f'"state": "{job.status["state"]}"' in said, "the status comes first"
+
+
+def test_the_last_link_and_a_cut_one_cancel_nothing(job: Job) -> None:
+    job.add_program("scancel", 'echo "$@" >> cancelled')
+    job.env.update(SLURM_ARRAY_JOB_ID="45", SLURM_ARRAY_TASK_ID="2", SLURM_ARRAY_TASK_MAX="5")
+    job.run("bash", "-c", "kill -USR1 $PPID; sleep 60")
+    job.env.update(WINDLASS_LINK="5", SLURM_ARRAY_TASK_ID="5")
+    job.run("true")
+
+    assert job.status["state"] == "done"
+    assert not (job.home / "cancelled").exists()
+
+
+def test_a_cancellation_that_fails_only_leaves_a_note(job: Job) -> None:
+    job.add_program("scancel", "echo 'scancel: error: no controller' >&2; exit 1")
+    job.env.update(SLURM_ARRAY_JOB_ID="45", SLURM_ARRAY_TASK_ID="2", SLURM_ARRAY_TASK_MAX="5")
+
+    assert job.run("true") == 0
+    assert "later links are still in the queue, and will end at once: scancel: error: no controller" in job.log
+
+
+def test_a_job_that_was_given_up_too_early_leaves_the_status_to_its_successor(job: Job) -> None:
+    job.options = ("--heartbeat=0.05",)
+    with job.start("bash", "-c", "until [ -e successor-ended ]; do sleep 0.02; done; exit 3") as process:
+        wait_until(lambda: (job.folder / "status.json").exists(), "the first is up")
+        successor = job.run("true")
+        (job.home / "successor-ended").touch()
+        code = process.wait(20)
+
+    assert (successor, code) == (0, 3)
+    assert (job.status["state"], job.status["attempt"]) == ("done", 2)
+    assert "another job has taken over this link: its status is left alone" in job.log

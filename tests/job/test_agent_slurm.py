@@ -1,0 +1,110 @@
+"""The agent in real jobs: what Slurm and srun do with signals is theirs to say, not ours to imagine."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.cluster import SlurmCluster, wait_until
+from windlass.edges.job_zip import make_job_zip
+
+pytestmark = pytest.mark.slurm
+
+TRAINING = """
+import os, signal, sys, time
+def save(number, frame):
+    time.sleep(1)
+    print("saved", os.environ["SLURM_PROCID"], flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, save)
+open("ready." + os.environ["SLURM_PROCID"], "w").close()
+time.sleep(100)
+"""
+RANKED = "srun -N2 -n2 --kill-on-bad-exit=1 python3 -I ../windlass_job.pyz rank-env -- "
+
+
+@pytest.fixture
+def home(slurm: SlurmCluster) -> Iterator[Path]:
+    folder = slurm.home("alice") / "agent-test"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "code").mkdir(parents=True)
+    (folder / "windlass_job.pyz").write_bytes(make_job_zip())
+    (folder / "code" / "train.py").write_text(TRAINING)
+    shutil.chown(folder, "alice", "alice")
+    shutil.chown(folder / "code", "alice", "alice")
+    yield folder
+    slurm.cancel_all()
+    slurm.wait_until_idle()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        RANKED + "bash -c 'true; python3 train.py; true'",
+        "srun -N2 -n2 --kill-on-bad-exit=1 python3 train.py",
+        f"bash -c '{RANKED} python3 train.py; echo the next line'",
+    ],
+    ids=["ours", "somebody's", "in a shell"],
+)
+@pytest.mark.parametrize("how", ["--batch --signal=USR1", ""], ids=["notice", "cancel"])
+def test_every_task_saves_before_the_job_ends(slurm: SlurmCluster, home: Path, command: str, how: str) -> None:
+    job = _submit(slurm, home, "-N2 -n2", command)
+    wait_until(lambda: len(list(home.glob("code/ready.*"))) == 2, "both tasks are up")
+
+    slurm.run_as("alice", f"scancel {how} {job}")
+
+    wait_until(lambda: _is_over(slurm, job), "the job has ended")
+    log = (home / "log.0").read_text()
+    assert ("saved 0" in log, "saved 1" in log, "the next line" in log) == (True, True, False)
+    assert _status(home)["state"] == ("cut" if how else "terminated")
+
+
+def test_the_end_of_the_training_cancels_the_links_that_wait(slurm: SlurmCluster, home: Path) -> None:
+    cut_once = "bash -c 'sleep 1; [ $WINDLASS_LINK = 1 ] && kill -USR1 $PPID; sleep 1'"
+    job = _submit(slurm, home, "--array=1-4%1", cut_once)
+
+    wait_until(lambda: _is_over(slurm, job), "all links have ended")
+
+    assert (_status(home)["state"], _status(home)["link"]) == ("done", 2)
+    assert sorted(path.name for path in home.glob("log.*")) == ["log.1", "log.2"]
+    assert "windlass:" not in (home / "log.2").read_text()
+    wait_until(lambda: f"{job}_2|COMPLETED" in _accounting(slurm, job), "the link that cancelled others is well")
+
+
+def test_memory_and_cpu_time_are_those_of_the_job(slurm: SlurmCluster, home: Path) -> None:
+    job = _submit(slurm, home, "-n1", "python3 -c 'x = bytearray(80_000_000); import time; time.sleep(3)'")
+
+    wait_until(lambda: _is_over(slurm, job), "the job has ended")
+
+    (samples,) = (home / "gauges").iterdir()
+    last = json.loads(samples.read_text().splitlines()[-1])
+    assert 80 <= last["memory_mb"] < 300
+    assert "cpu_s" in last
+
+
+def _submit(slurm: SlurmCluster, home: Path, options: str, command: str) -> str:
+    script = f"""#!/bin/bash
+#SBATCH --chdir={home}/code --output={home}/log.%a --time=3 --signal=B:USR1@60
+export WINDLASS_RUN_DIR={home} WINDLASS_LINK=${{SLURM_ARRAY_TASK_ID:-1}} WINDLASS_LINKS=4
+exec python3 -I ../windlass_job.pyz agent --gauge-interval 0.5 -- {command}
+"""
+    script = script.replace("%a", "%a" if "--array" in options else "0")
+    return slurm.run_as("alice", f"sbatch --parsable {options}", stdin=script).stdout.strip()
+
+
+def _is_over(slurm: SlurmCluster, job: str) -> bool:
+    return not slurm.run_as("alice", f"squeue -hj {job}", check=False).stdout.strip()
+
+
+def _accounting(slurm: SlurmCluster, job: str) -> list[str]:
+    return slurm.run_as("alice", f"sacct -nPXj {job} -o jobid,state").stdout.splitlines()
+
+
+def _status(home: Path) -> dict[str, Any]:
+    status = json.loads((home / "status.json").read_text())
+    assert isinstance(status, dict)
+    return status
