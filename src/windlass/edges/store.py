@@ -1,0 +1,247 @@
+"""The laptop's memory of runs: a cache in SQLite that can be rebuilt from the sites at any time."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
+
+from windlass.core.record import RunRecord, RunState
+from windlass.errors import NotFound, StoreError, UsageError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_Value = TypeVar("_Value")
+_Kept = TypeVar("_Kept")
+_Rows = list[tuple[Any, ...]]
+
+LATEST = ("last", "@")
+_LIVE = tuple(state for state in RunState if not state.is_final)
+_MOST_NAMED = 5
+_MOST_SUGGESTED_FROM = 1000
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(RunRecord)
+
+# An older word about a run never replaces a newer one, in whatever order two processes write.
+_SAVE = """
+INSERT INTO runs (run_id, name, site, state, created, updated, record) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (run_id) DO UPDATE SET name = excluded.name, site = excluded.site, state = excluded.state,
+    created = excluded.created, updated = excluded.updated, record = excluded.record
+WHERE excluded.updated >= runs.updated
+"""
+_KEEP = """
+INSERT INTO kept (key, time, value) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET time = excluded.time, value = excluded.value
+"""
+
+
+class Store:
+    """Opened at first use. Threads may share one; each process has its own."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        tell: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`tell` gets a line for the user when a damaged file was replaced."""
+        self.path = path
+        self._tell = tell
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    def save(self, record: RunRecord) -> None:
+        """On disk before it returns when the run is about to be submitted: then even a power cut keeps it."""
+        self._write(_SAVE, [_make_row(record)], is_durable=record.state is RunState.SUBMITTING)
+
+    def save_many(self, records: Iterable[RunRecord]) -> None:
+        """All or none."""
+        self._write(_SAVE, [_make_row(record) for record in records])
+
+    def load(self, word: str) -> RunRecord:
+        """By run id, its beginning, or a name that only one run has; `last` or `@` is the newest."""
+        if word in LATEST:
+            rows = self._read("SELECT record FROM runs ORDER BY created DESC, run_id DESC LIMIT 1")
+            if not rows:
+                raise NotFound("there is no run yet", hint="windlass run")
+            return self._decode_one(rows[0][0])
+        return self._decode_one(self._find(word))
+
+    def list(
+        self,
+        *,
+        limit: int | None = 20,
+        site: str | None = None,
+        states: Sequence[RunState] = (),
+        name: str | None = None,
+    ) -> tuple[RunRecord, ...]:
+        """Newest first; only the rows shown are decoded."""
+        wheres, values = ["1"], list[Any]()
+        if site is not None:
+            wheres.append("site = ?")
+            values.append(site)
+        if states:
+            wheres.append(f"state IN ({', '.join('?' * len(states))})")
+            values += [str(state) for state in states]
+        if name is not None:
+            wheres.append("name = ?")
+            values.append(name)
+        query = f"SELECT record FROM runs WHERE {' AND '.join(wheres)} ORDER BY created DESC, run_id DESC LIMIT ?"
+        rows = self._read(query, (*values, -1 if limit is None else limit))
+        return tuple(record for row in rows if (record := self._decode(row[0])) is not None)
+
+    def live_runs(self, site: str | None = None) -> tuple[RunRecord, ...]:
+        """Those that may still change, at one site or everywhere."""
+        return self.list(limit=None, site=site, states=_LIVE)
+
+    def delete(self, run_id: str) -> bool:
+        """False when it was not there."""
+        return self._write("DELETE FROM runs WHERE run_id = ?", [(run_id,)]) > 0
+
+    def keep(self, key: str, value: object) -> None:
+        """Anything msgspec can write as JSON, dataclasses included."""
+        self._write(_KEEP, [(_clean(key), self._clock(), _encode(value))])
+
+    def kept(self, key: str, max_age_s: float | None = None, *, kind: type[_Kept]) -> _Kept | None:
+        """None when it was never kept, is too old, or is not (no longer) of this kind."""
+        rows = self._read("SELECT time, value FROM kept WHERE key = ?", (_clean(key),))
+        # A time in the future means that a clock was set: as unreliable as an old one.
+        if not rows or (max_age_s is not None and abs(self._clock() - rows[0][0]) > max_age_s):
+            return None
+        try:
+            return msgspec.json.decode(rows[0][1], type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+
+    def forget(self, key: str) -> None:
+        self._write("DELETE FROM kept WHERE key = ?", [(_clean(key),)])
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _find(self, word: str) -> bytes:
+        word = _clean(word)
+        exact = self._read("SELECT record FROM runs WHERE run_id = ?", (word,))
+        named = exact or self._read("SELECT record, run_id FROM runs WHERE name = ? ORDER BY created DESC", (word,))
+        if len(named) == 1:
+            return bytes(named[0][0])
+        query = "SELECT record, run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY created DESC LIMIT 1000"
+        begun = self._read(query, (word, word + "\U0010ffff")) if word else []
+        candidates = {row[1]: row[0] for row in (*named, *begun)}
+        if len(candidates) == 1:
+            return bytes(next(iter(candidates.values())))
+        if candidates:
+            raise _make_ambiguous(word, tuple(candidates))
+        raise self._make_not_found(word)
+
+    def _make_not_found(self, word: str) -> NotFound:
+        import difflib
+
+        query = "SELECT run_id, name FROM runs ORDER BY created DESC LIMIT ?"
+        words = [one for row in self._read(query, (_MOST_SUGGESTED_FROM,)) for one in row]
+        near = difflib.get_close_matches(word, list(dict.fromkeys(words)), n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}?" if near else "windlass ps --all"
+        return NotFound(f"there is no run {word!r}", hint=hint)
+
+    def _decode_one(self, stored: bytes) -> RunRecord:
+        record = self._decode(stored)
+        if record is None:
+            raise StoreError(f"what {self.path} says of this run cannot be read", hint="windlass ps --refresh")
+        return record
+
+    def _decode(self, stored: bytes) -> RunRecord | None:
+        try:
+            return _decoder.decode(stored)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            self._tell(f"a run in {self.path} cannot be read ({error}); `windlass ps --refresh` asks the sites again")
+            return None
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> _Rows:
+        return self._attempt(lambda connection: connection.execute(query, values).fetchall())
+
+    def _write(self, query: str, rows: _Rows, *, is_durable: bool = False) -> int:
+        def work(connection: "sqlite3.Connection") -> int:
+            # Has no effect inside a transaction, so it comes before.
+            connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                count = connection.executemany(query, rows).rowcount
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return count
+
+        return self._attempt(work)
+
+    def _attempt(self, work: "Callable[[sqlite3.Connection], _Value]") -> _Value:
+        """Do it; when the file turns out to be damaged, once more on a fresh one."""
+        import sqlite3
+
+        from windlass.edges.store_file import explain_sqlite, is_damage, open_store_file, replace_damaged
+
+        with self._lock:
+            try:
+                if self._connection is None:
+                    self._connection = open_store_file(self.path, tell=self._tell)
+                return work(self._connection)
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise explain_sqlite(error, self.path) from error
+                damage = error
+            self.close()
+            try:
+                self._connection = replace_damaged(self.path, damage, tell=self._tell)
+                return work(self._connection)
+            except sqlite3.Error as error:
+                raise explain_sqlite(error, self.path) from error
+
+
+def _make_row(record: RunRecord) -> tuple[Any, ...]:
+    state = str(record.state)
+    words = _clean(record.run_id), _clean(record.name), _clean(record.site), state
+    return (*words, record.created, record.updated, _encode(record))
+
+
+def _encode(value: object) -> bytes:
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:  # a path of the laptop that is not UTF-8
+        return _encoder.encode(_clean_all(msgspec.to_builtins(value)))
+
+
+def _clean(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _clean_all(value: Any) -> Any:
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, dict):
+        return {_clean_all(key): _clean_all(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean_all(inner) for inner in value]
+    return value
+
+
+def _make_ambiguous(word: str, run_ids: Sequence[str]) -> UsageError:
+    named = list(run_ids[:_MOST_NAMED])
+    if len(run_ids) > _MOST_NAMED:
+        named.append(f"and {len(run_ids) - _MOST_NAMED} more")
+    return UsageError(f"{word!r} could be {len(run_ids)} runs", details=named, hint="give more letters, or `last`")
