@@ -1,0 +1,59 @@
+"""Windlass: take a training from a laptop to any Slurm supercomputer, and its results home.
+
+The functions of `windlass.api` are here too: `windlass.run(...)`. They are loaded at first use, because the
+command line must start fast.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from windlass.api import (
+        RunRecord,
+        RunState,
+        Session,
+        WindlassError,
+        cancel,
+        explain,
+        fetch,
+        follow,
+        load,
+        logs,
+        open_session,
+        plan,
+        ps,
+        resume,
+        rm,
+        run,
+        site_list,
+        wait,
+    )
+
+__version__ = "0.1.0"
+__all__ = [
+    "RunRecord",
+    "RunState",
+    "Session",
+    "WindlassError",
+    "cancel",
+    "explain",
+    "fetch",
+    "follow",
+    "load",
+    "logs",
+    "open_session",
+    "plan",
+    "ps",
+    "resume",
+    "rm",
+    "run",
+    "site_list",
+    "wait",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'windlass' has no attribute {name!r}")
+    from windlass import api
+
+    return getattr(api, name)

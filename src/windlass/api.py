@@ -1,0 +1,178 @@
+"""The verbs of the command line as functions on typed values. No printing.
+
+    import windlass
+
+    run = windlass.run("my-project", on="daint", time="3d")
+    done = windlass.wait(run)
+    if done.state is windlass.RunState.DONE:
+        print(windlass.fetch(done).folder)
+
+Every function takes `session=` to share one connection between calls; without it a call opens and closes its own.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from windlass.app.cancelling import cancel_runs
+from windlass.app.explaining import explain_run
+from windlass.app.fetching import Fetched, fetch_run
+from windlass.app.following import Update
+from windlass.app.following import follow as follow_run
+from windlass.app.following import wait as wait_for_run
+from windlass.app.logs import read_log
+from windlass.app.planning import Planned, Wanted, plan_run
+from windlass.app.refreshing import refresh
+from windlass.app.removing import remove_run
+from windlass.app.resuming import resume_run
+from windlass.app.running import start_run
+from windlass.app.session import Session
+from windlass.app.sites import list_sites
+from windlass.core.finding import Diagnosis
+from windlass.core.layers import Flag
+from windlass.core.record import RunRecord, RunState
+from windlass.core.site import Site
+from windlass.core.units import read_duration
+from windlass.edges.folders import find_folders
+from windlass.errors import WindlassError
+
+__all__ = [
+    "Fetched",
+    "Planned",
+    "RunRecord",
+    "RunState",
+    "Session",
+    "Site",
+    "Update",
+    "WindlassError",
+    "cancel",
+    "explain",
+    "fetch",
+    "follow",
+    "load",
+    "logs",
+    "open_session",
+    "plan",
+    "ps",
+    "resume",
+    "rm",
+    "run",
+    "site_list",
+    "wait",
+]
+
+Run = RunRecord | str  # a record, or a run id, its beginning, its name, or "last"
+
+
+def open_session() -> Session:
+    """One use of Windlass with the user's own settings; a context manager."""
+    return Session(folders=find_folders(os.environ), environ=os.environ)
+
+
+def plan(project: str | Path = ".", *, on: str = "here", session: Session | None = None, **settings: object) -> Planned:
+    """What `run` would submit. Settings are dotted keys with two underscores: `resources__nodes=2`, or `time="3d"`."""
+    with _use(session) as used:
+        return plan_run(used, _make_wanted(project, on, settings))
+
+
+def run(
+    project: str | Path = ".", *, on: str = "here", session: Session | None = None, **settings: object
+) -> RunRecord:
+    """Plan, check, ship and submit; returns at once. Raises CheckFailed or ClusterRefused."""
+    with _use(session) as used:
+        return start_run(used, plan_run(used, _make_wanted(project, on, settings)))
+
+
+def ps(*, site: str | None = None, limit: int | None = 20, session: Session | None = None) -> tuple[RunRecord, ...]:
+    """Runs, newest first, judged anew where they live; a site that does not answer keeps its last known states."""
+    with _use(session) as used:
+        refresh(used, used.store.live_runs(site))
+        return used.store.list(limit=limit, site=site)
+
+
+def load(name: str, *, session: Session | None = None) -> RunRecord:
+    """The record of a run as last known."""
+    with _use(session) as used:
+        return used.store.load(name)
+
+
+def follow(run: Run, *, session: Session) -> Iterator[Update]:
+    """States and words as they come, until the run ends."""
+    yield from follow_run(session, _find(session, run))
+
+
+def wait(run: Run, *, session: Session | None = None) -> RunRecord:
+    """The final record."""
+    with _use(session) as used:
+        return wait_for_run(used, _find(used, run))
+
+
+def logs(run: Run, *, link: int | None = None, session: Session | None = None) -> bytes:
+    """All that the run printed, or one link of it."""
+    with _use(session) as used:
+        return b"".join(read_log(used, _find(used, run), link=link))
+
+
+def explain(run: Run, *, session: Session | None = None) -> tuple[RunRecord, tuple[Diagnosis, ...]]:
+    """Why it waits or ended."""
+    with _use(session) as used:
+        return explain_run(used, _find(used, run))
+
+
+def cancel(runs: Run | Sequence[Run], *, session: Session | None = None) -> list[RunRecord]:
+    """Takes them out of the queue."""
+    wanted: Sequence[Run] = [runs] if isinstance(runs, str | RunRecord) else runs
+    with _use(session) as used:
+        return cancel_runs(used, [_find(used, one) for one in wanted])
+
+
+def resume(run: Run, *, time: str | None = None, session: Session | None = None) -> RunRecord:
+    """One more submission of the same run."""
+    with _use(session) as used:
+        return resume_run(used, _find(used, run), time=read_duration(time) if time else None)
+
+
+def fetch(
+    run: Run, *, to: str | Path | None = None, only: Sequence[str] = (), session: Session | None = None
+) -> Fetched:
+    """Results brought home."""
+    with _use(session) as used:
+        return fetch_run(used, _find(used, run), to=Path(to) if to else None, patterns=only)
+
+
+def rm(run: Run, *, session: Session | None = None) -> None:
+    """The run's folder and its record."""
+    with _use(session) as used:
+        remove_run(used, _find(used, run))
+
+
+def site_list(*, session: Session | None = None) -> tuple[Site, ...]:
+    """Those that can be read."""
+    with _use(session) as used:
+        return list_sites(used).sites
+
+
+@contextmanager
+def _use(session: Session | None) -> Iterator[Session]:
+    if session is not None:
+        yield session
+        return
+    with open_session() as own:
+        yield own
+
+
+def _find(session: Session, run: Run) -> RunRecord:
+    return session.store.load(run) if isinstance(run, str) else run
+
+
+def _make_wanted(project: str | Path, on: str, settings: dict[str, object]) -> Wanted:
+    flags = tuple(Flag(key=_make_key(name), value=value, option=name) for name, value in settings.items())
+    return Wanted(project=Path(project), site=on, flags=flags)
+
+
+def _make_key(name: str) -> str:
+    """`resources__nodes` is resources.nodes; a bare word belongs to [run] or [resources]."""
+    if "__" in name:
+        return name.replace("__", ".")
+    return f"run.{name}" if name in ("name", "command", "workdir", "launcher", "results") else f"resources.{name}"

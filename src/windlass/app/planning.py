@@ -1,0 +1,92 @@
+"""`plan`: what would be submitted, where, at what cost, and what is wrong with it. Sends nothing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass.app.session import Session
+from windlass.checks import run_checks
+from windlass.core.case import Case
+from windlass.core.facts import NOTHING_SEEN, Facts
+from windlass.core.finding import Finding, Severity
+from windlass.core.job import make_script
+from windlass.core.layers import Flag
+from windlass.core.names import make_run_id
+from windlass.core.plan import Plan
+from windlass.core.planning import Attempt, make_plan
+from windlass.core.run import RunSpec
+from windlass.core.site import Site
+from windlass.edges.settings import load_run_spec
+from windlass.edges.snapshot import Snapshot, take_snapshot
+from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded
+from windlass.launchers import LAUNCHERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which project, where to, and what the command line says on top of windlass.toml."""
+
+    project: Path
+    site: str = "here"
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    spec: RunSpec
+    site: Site
+    facts: Facts
+    plan: Plan
+    script: str
+    findings: tuple[Finding, ...]
+    snapshot: Snapshot
+    project: Path
+    note: str | None = None  # why the site was not asked
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(one for one in self.findings if one.severity is Severity.ERROR)
+
+
+def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> Planned:
+    """Read, look, decide, check. With `offline_ok` a site that cannot be reached is planned from its file."""
+    spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
+    site = session.site(wanted.site)
+    snapshot = take_snapshot(
+        wanted.project,
+        include=spec.include,
+        exclude=spec.exclude,
+        max_mb=spec.max_mb,
+        max_files=spec.max_files,
+        cache_folder=session.folders.cache,
+    )
+    facts, note = _look(session, site, offline_ok=offline_ok)
+    attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
+    plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS)
+    case = Case(
+        spec=spec,
+        plan=plan,
+        site=site,
+        facts=facts,
+        snapshot_mb=snapshot.total_bytes / 1e6,
+        snapshot_files=len(snapshot.manifest.files),
+    )
+    return Planned(
+        spec=spec,
+        site=site,
+        facts=facts,
+        plan=plan,
+        script=make_script(plan),
+        findings=run_checks(case),
+        snapshot=snapshot,
+        project=wanted.project,
+        note=note,
+    )
+
+
+def _look(session: Session, site: Site, *, offline_ok: bool) -> tuple[Facts, str | None]:
+    try:
+        return session.facts(site), None
+    except (LoginNeeded, HostUnreachable, ConnectionLost) as problem:
+        if not offline_ok:
+            raise
+        return NOTHING_SEEN, f"planned from the site file alone: {problem.message}"

@@ -1,0 +1,107 @@
+"""Bringing records up to date: one look at each site for all its runs, and unclear submissions settled."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from windlass.app.running import make_order, with_job_id
+from windlass.app.session import Session
+from windlass.core.exactly_once import Outcome
+from windlass.core.progress import Seen, judge
+from windlass.core.record import RunRecord, RunState
+from windlass.edges.host import Request
+from windlass.edges.submission import reconcile
+from windlass.errors import RunFolderGone, WindlassError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refreshed:
+    records: tuple[RunRecord, ...]
+    problems: Mapping[str, WindlassError]  # site -> why it could not be asked
+
+
+def refresh(session: Session, records: Sequence[RunRecord]) -> Refreshed:
+    """All records, in their order, judged anew where they are not final. A silent site changes nothing."""
+    by_site: dict[str, list[RunRecord]] = defaultdict(list)
+    for record in records:
+        if not record.state.is_final:
+            by_site[record.site].append(record)
+    fresh: dict[str, RunRecord] = {}
+    problems: dict[str, WindlassError] = {}
+    for name, live in by_site.items():
+        try:
+            fresh |= {record.run_id: record for record in refresh_site(session, name, live)}
+        except WindlassError as problem:
+            problems[name] = problem
+    return Refreshed(records=tuple(fresh.get(one.run_id, one) for one in records), problems=problems)
+
+
+def refresh_site(session: Session, name: str, live: Sequence[RunRecord]) -> list[RunRecord]:
+    site = session.site(name)
+    settled = [_settle(session, record) if record.state is RunState.SUBMITTING else record for record in live]
+    submitted = [record for record in settled if record.job_id is not None and not record.state.is_final]
+    judged = {one.run_id: one for one in _judge_all(session, site.name, submitted)} if submitted else {}
+    records = [judged.get(one.run_id, one) for one in settled]
+    session.store.save_many([one for one, old in zip(records, live, strict=True) if one != old])
+    return records
+
+
+def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> list[RunRecord]:
+    """squeue, sacct and every status file in one round trip."""
+    folders = [record.folder for record in records]
+    statuses = Request(operation="statuses", arguments={"folders": folders})
+    cluster = session.cluster(session.site(name))
+    look = cluster.look([record.job_id for record in records if record.job_id], also=[statuses])
+    told = look.extra[0].values if look.extra[0].ok else {}
+    answers: list[Any] = told.get("statuses") or [None] * len(records)
+    gone = set(told.get("gone", ()))
+    now = session.clock()
+    jobs = look.by_base_id()
+    return [
+        judge(
+            record,
+            Seen(
+                jobs=jobs.get(record.job_id or "", ()),
+                status=answer if isinstance(answer, dict) else None,
+                folder_gone=record.folder in gone,
+                # Where no accounting is kept at all, the queue's silence is all there will ever be.
+                history_known=look.history_unavailable is None or look.history_unavailable.is_lasting,
+            ),
+            now,
+        )
+        for record, answer in zip(records, answers, strict=True)
+    ]
+
+
+def _settle(session: Session, record: RunRecord) -> RunRecord:
+    """A submission that was interrupted: the site tells whether it happened."""
+    site = session.site(record.site)
+    try:
+        found = reconcile(session.cluster(site), make_order(record))
+    except RunFolderGone:
+        return replace(record, state=RunState.NOT_SUBMITTED, reason="it never reached the site", ended=session.clock())
+    words = found.refusal.cause if found.refusal else "the submission was interrupted before Slurm was asked"
+    match found.outcome:
+        case Outcome.SUBMITTED if found.job_id is not None:
+            return with_job_id(replace(record, state=RunState.WAITING, reason=None), found.job_id)
+        case Outcome.REFUSED | Outcome.NOT_SUBMITTED:
+            return replace(record, state=RunState.NOT_SUBMITTED, reason=words, ended=session.clock())
+        case Outcome.LOST if found.job_id is not None:
+            lost = replace(record, state=RunState.LOST, reason="Slurm forgot the job", ended=session.clock())
+            return with_job_id(lost, found.job_id)
+        case _:
+            return replace(record, reason=f"the submission is {found.outcome}")
+
+
+def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[RunRecord]:
+    """The store's rows for a site, made again from the run folders there: the folders are the truth."""
+    from windlass.app.rebuilding import read_listed_run
+
+    site = session.site(site_name)
+    facts = session.facts(site)
+    reply = session.host(site).ask([Request(operation="list_runs", arguments={"root": facts.root, "limit": limit})])[0]
+    listed = [read_listed_run(one, site.name) for one in reply.values.get("runs", [])] if reply.ok else []
+    found = [one for one in listed if one is not None]
+    session.store.save_many(found)
+    return found

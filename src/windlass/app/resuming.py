@@ -1,0 +1,88 @@
+"""`resume`: one more submission of the same run, going on from its checkpoints."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from windlass.app.refreshing import refresh_site
+from windlass.app.running import finish_submission, make_order
+from windlass.app.session import Session
+from windlass.core.chain import cut_into_links
+from windlass.core.codec import from_json, to_json
+from windlass.core.cost import Cost
+from windlass.core.job import make_script, make_token
+from windlass.core.plan import Plan
+from windlass.core.record import RunRecord, RunState, Submission
+from windlass.edges.host import Request, expect
+from windlass.edges.submission import make_submit_request, read_submit_reply
+from windlass.errors import RunFolderGone, SiteNotReady, UsageError
+from windlass_job import wire
+
+
+def resume_run(session: Session, record: RunRecord, *, time: timedelta | None = None) -> RunRecord:
+    """The record of the run, waiting again. A run that still lives or is done is refused."""
+    record = refresh_site(session, record.site, [record])[0] if not record.state.is_final else record
+    _refuse_unless_over(record)
+    site = session.site(record.site)
+    host = session.host(site)
+    plan = make_next_plan(record, _load_plan(session, record), time)
+    last = Submission(number=plan.number, token=make_token(plan), first_link=plan.first_link, links=plan.links)
+    submissions = (*(one for one in record.submissions if one.job_id is not None), last)
+    again = replace(
+        record,
+        state=RunState.SUBMITTING,
+        submissions=submissions,
+        links=plan.first_link - 1 + plan.links,
+        ended=None,
+        reason=None,
+        exit_code=None,
+        updated=session.clock(),
+    )
+    session.store.save(again)
+    replies = host.ask([_make_files(plan), make_submit_request(make_order(again), site, only_if_ok=True)])
+    expect(replies[0], SiteNotReady, "the script could not be written")
+    return finish_submission(session, again, read_submit_reply(replies[1]), before=record)
+
+
+def make_next_plan(record: RunRecord, plan: Plan, time: timedelta | None) -> Plan:
+    """The old plan with what is left of it; when its time was used up, as much again."""
+    first = (record.link or 0) + 1
+    if time is not None:
+        links = cut_into_links(time, plan.link_time if plan.links > 1 else None, plan.notice)
+    else:
+        links = cut_into_links(plan.link_time, None, plan.notice)
+        left = plan.first_link + plan.links - first
+        links = replace(links, count=left if left > 0 else plan.links)
+    cost = Cost(unit=plan.cost.unit, one_link=plan.cost.one_link, whole=plan.cost.one_link * links.count)
+    number = max((one.number for one in record.submissions), default=0) + 1
+    return replace(
+        plan, number=number, first_link=first, links=links.count, link_time=links.time, cost=cost, reasons=()
+    )
+
+
+def _refuse_unless_over(record: RunRecord) -> None:
+    if not record.state.is_final:
+        raise UsageError(f"run {record.run_id} is {record.state}: there is nothing to resume yet")
+    if record.state is RunState.DONE:
+        raise UsageError(f"run {record.run_id} is done", hint=f"windlass fetch {record.run_id}")
+
+
+def _load_plan(session: Session, record: RunRecord) -> Plan:
+    host = session.host(session.site(record.site))
+    path = f"{record.folder}/{wire.PLAN_JSON}"
+    arguments = {"path": path, "from_byte": 0, "limit": 10_000_000}
+    reply = host.ask([Request(operation="read", arguments=arguments)])[0]
+    if not reply.ok:
+        raise RunFolderGone(
+            f"run {record.run_id} cannot be resumed: {path} is not there", hint="windlass run", done="nothing was sent"
+        )
+    return from_json(reply.payload, Plan, error=RunFolderGone, what=path)
+
+
+def _make_files(plan: Plan) -> Request:
+    contents = [
+        (f"{plan.folder}/{wire.PLAN_JSON}", to_json(plan), 0o644),
+        (f"{plan.folder}/{wire.SCRIPT.format(number=plan.number)}", make_script(plan).encode(), 0o755),
+    ]
+    files = [{"path": path, "bytes": len(content), "mode": mode} for path, content, mode in contents]
+    payload = b"".join(content for _, content, _ in contents)
+    return Request(operation="write", arguments={"files": files}, payload=payload)

@@ -1,0 +1,119 @@
+"""One use of Windlass: the laptop's folders, the store, and the connections opened so far."""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from windlass.core.facts import Facts
+from windlass.core.names import SUFFIX_LENGTH, SUFFIX_LETTERS
+from windlass.core.site import Site
+from windlass.edges.cluster import Cluster
+from windlass.edges.folders import Folders
+from windlass.edges.host import Host
+from windlass.edges.site_files import load_site
+from windlass.edges.store import Store
+
+POCKET_MARK = "@pocket"
+_FACTS_LAST_S = 600.0
+
+
+def _say_nothing(_: str) -> None:
+    """The Python API is silent unless asked."""
+
+
+def find_pocket_folder(folders: Folders, environ: Mapping[str, str]) -> Path:
+    given = environ.get("WINDLASS_POCKET_DIR")
+    return Path(given) if given else folders.state / "pocket"
+
+
+class Session:
+    """Opens what is needed when it is needed, once; `close` lets go of all of it."""
+
+    def __init__(
+        self,
+        *,
+        folders: Folders,
+        environ: Mapping[str, str],
+        tell: Callable[[str], None] = _say_nothing,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.folders = folders
+        self.environ = environ
+        self.tell = tell
+        self.clock = clock
+        self._store: Store | None = None
+        self._sites: dict[str, Site] = {}
+        self._hosts: dict[str, Host] = {}
+        self._clusters: dict[str, Cluster] = {}
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            self._store = Store(self.folders.state / "windlass.db", tell=self.tell)
+        return self._store
+
+    def site(self, name: str) -> Site:
+        """Ready to use: what a mark in the file stands for on this machine is filled in."""
+        if name not in self._sites:
+            self._sites[name] = self._fill_pocket(load_site(name, self.folders))
+        return self._sites[name]
+
+    def host(self, site: Site) -> Host:
+        if site.name not in self._hosts:
+            self._hosts[site.name] = self._open_host(site)
+        return self._hosts[site.name]
+
+    def cluster(self, site: Site) -> Cluster:
+        if site.name not in self._clusters:
+            self._clusters[site.name] = Cluster(self.host(site), site)
+        return self._clusters[site.name]
+
+    def facts(self, site: Site, *, max_age_s: float = _FACTS_LAST_S) -> Facts:
+        """What is known of the site, surveyed again when it is older than that."""
+        from windlass.edges.survey import take_survey
+
+        key = f"facts:{site.name}"
+        kept = self.store.kept(key, max_age_s=max_age_s, kind=Facts)
+        if kept is not None:
+            return kept
+        facts = take_survey(self.host(site), site, self.clock())
+        self.store.keep(key, facts)
+        return facts
+
+    def make_suffix(self) -> str:
+        return "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(SUFFIX_LENGTH))
+
+    def close(self) -> None:
+        for host in self._hosts.values():
+            host.close()
+        self._hosts.clear()
+        self._clusters.clear()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _fill_pocket(self, site: Site) -> Site:
+        if site.software.slurm_path != POCKET_MARK:
+            return site
+        from windlass.pocket.programs import ensure_bin
+
+        programs = ensure_bin(find_pocket_folder(self.folders, self.environ))
+        return replace(site, software=replace(site.software, slurm_path=str(programs)))
+
+    def _open_host(self, site: Site) -> Host:
+        if site.is_local:
+            from windlass.edges.local_host import LocalHost
+
+            return LocalHost(tell=self.tell)
+        from windlass.edges.ssh_host import SshHost
+
+        config = self.environ.get("WINDLASS_SSH_CONFIG")
+        return SshHost(site, config=Path(config) if config else None, tell=self.tell)

@@ -1,0 +1,21 @@
+"""`windlass cancel`: take runs out of the queue."""
+
+import click
+
+from windlass.cli.opening import open_session
+from windlass.cli.output import Output
+
+
+@click.command("cancel")
+@click.argument("runs", nargs=-1, required=True)
+@click.pass_obj
+def command(output: Output, /, runs: tuple[str, ...]) -> None:
+    """Cancel RUNS. What they saved stays; `windlass resume RUN` goes on from there."""
+    from windlass.app.cancelling import cancel_runs
+
+    with open_session(output) as session:
+        records = cancel_runs(session, [session.store.load(name) for name in runs])
+    if output.as_json:
+        output.show_json({"runs": records})
+    for record in records:
+        output.tell(f"{record.run_id} is {record.state}; go on with: windlass resume {record.run_id}")

@@ -1,0 +1,33 @@
+"""`windlass fetch`: bring a run's results home."""
+
+from pathlib import Path
+
+import click
+
+from windlass.cli.opening import open_session
+from windlass.cli.output import Output
+from windlass.cli.progress import Progress
+from windlass.core.units import format_bytes
+
+
+@click.command("fetch")
+@click.argument("run", default="last")
+@click.option(
+    "--to", type=click.Path(path_type=Path), metavar="FOLDER", help="Where to; default: windlass-results/RUN."
+)
+@click.option("--only", multiple=True, metavar="PATTERN", help="Only files like this; default: run.results.")
+@click.pass_obj
+def command(output: Output, /, run: str, to: Path | None, only: tuple[str, ...]) -> None:
+    """Copy RUN's results here; its logs and plan go into .windlass beside them.
+
+    Only what is new is copied, every file is verified, and an interrupted fetch goes on where it stopped.
+    """
+    from windlass.app.fetching import fetch_run
+
+    with open_session(output) as session, Progress(output, "fetching") as progress:
+        fetched = fetch_run(session, session.store.load(run), to=to, patterns=only, progress=progress.update)
+    if output.as_json:
+        output.show_json({"folder": str(fetched.folder), "files": fetched.files, "new_files": fetched.new_files})
+        return
+    output.show(str(fetched.folder))
+    output.tell(f"{fetched.files} files, {fetched.new_files} new ({format_bytes(fetched.new_bytes)})")

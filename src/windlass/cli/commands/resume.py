@@ -1,0 +1,32 @@
+"""`windlass resume`: go on with a run from its checkpoints."""
+
+import click
+
+from windlass.cli.opening import open_session
+from windlass.cli.output import Output
+from windlass.core.units import Unreadable, read_duration
+from windlass.errors import ExitCode, UsageError
+
+
+@click.command("resume")
+@click.argument("run", default="last")
+@click.option("--time", "time_text", metavar="TIME", help="For how long; default: what was left, or as long again.")
+@click.option("-d", "--detach", is_flag=True, help="Do not follow.")
+@click.pass_obj
+def command(output: Output, /, run: str, time_text: str | None, detach: bool) -> int:
+    """Submit RUN once more in its own folder, so that it goes on from its checkpoints."""
+    from windlass.app.resuming import resume_run
+    from windlass.cli.following import show_until_the_end
+
+    try:
+        time = read_duration(time_text) if time_text else None
+    except Unreadable as problem:
+        raise UsageError(f"--time: {problem}") from problem
+    with open_session(output) as session:
+        record = resume_run(session, session.store.load(run), time=time)
+        output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")
+        if output.as_json:
+            output.show_json({"run": record})
+        if detach or output.as_json:
+            return int(ExitCode.OK)
+        return show_until_the_end(output, session, record, from_end=True)

@@ -1,0 +1,38 @@
+"""`windlass rm`: remove runs."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from windlass.cli.opening import open_session
+from windlass.cli.output import Output
+from windlass.core.record import RunRecord
+from windlass.errors import UsageError
+
+
+@click.command("rm")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--keep-folder", is_flag=True, help="Only forget it here; leave the folder at the site.")
+@click.pass_obj
+def command(output: Output, /, runs: tuple[str, ...], yes: bool, keep_folder: bool) -> None:
+    """Remove RUNS: the folder at the site with all results, and the entry here."""
+    from windlass.app.removing import remove_run
+
+    with open_session(output) as session:
+        records = [session.store.load(name) for name in runs]
+        if not yes and not keep_folder:
+            _ask(records)
+        for record in records:
+            remove_run(session, record, keep_folder=keep_folder)
+            output.tell(f"removed {record.run_id}" + ("" if keep_folder else f" and {record.folder} at {record.site}"))
+    if output.as_json:
+        output.show_json({"removed": [record.run_id for record in records]})
+
+
+def _ask(records: Sequence[RunRecord]) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError("this removes results for good, and nobody is there to ask", hint="add --yes")
+    names = ", ".join(record.run_id for record in records)
+    click.confirm(f"Remove {names} with everything in its folder?", abort=True, err=True)

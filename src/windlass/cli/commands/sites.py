@@ -1,0 +1,25 @@
+"""`windlass sites`: the machines one can use."""
+
+import click
+
+from windlass.cli.opening import open_session
+from windlass.cli.output import Output
+
+
+@click.command("sites")
+@click.pass_obj
+def command(output: Output, /) -> None:
+    """List the sites: those that come with Windlass and your own."""
+    from windlass.app.sites import list_sites
+
+    with open_session(output) as session:
+        found = list_sites(session)
+    if output.as_json:
+        sites = [{"name": one.name, "title": one.title, "host": one.login.host} for one in found.sites]
+        output.show_json({"sites": sites, "broken": {name: str(error) for name, error in found.broken.items()}})
+        return
+    rows = [(one.name, one.login.host or "this machine", one.title) for one in found.sites]
+    output.show_table(("SITE", "HOST", "WHAT"), rows)
+    for name, error in found.broken.items():
+        output.tell(f"{name} cannot be read: {error.message}")
+    output.tell("add one with: windlass site add NAME --host LOGIN_HOST")

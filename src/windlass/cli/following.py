@@ -1,0 +1,54 @@
+"""Showing a run as it goes: its words on stdout, its states on stderr, until it ends or Ctrl-C."""
+
+from windlass.app.following import Update, follow
+from windlass.app.session import Session
+from windlass.cli.output import Output
+from windlass.cli.words import format_clock, format_end
+from windlass.core.record import RunRecord, RunState
+from windlass.errors import ExitCode, Interrupted
+
+
+def show_until_the_end(output: Output, session: Session, record: RunRecord, *, from_end: bool = False) -> int:
+    """0 when the run is done, 7 when it ended in another way."""
+    last = record
+    try:
+        for update in follow(session, record, from_end=from_end):
+            last = update.record or last
+            _show(output, update, last)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "stopped following",
+            hint=f"windlass logs -f {record.run_id}",
+            done=f"run {record.run_id} goes on; stop it with: windlass cancel {record.run_id}",
+        ) from None
+    return show_end(output, session, last)
+
+
+def show_end(output: Output, session: Session, record: RunRecord) -> int:
+    good = record.state is RunState.DONE
+    output.tell(output.paint(format_end(record), "green" if good else "red"))
+    if good:
+        if record.results:
+            output.tell(f"results: windlass fetch {record.run_id}")
+        return int(ExitCode.OK)
+    output.tell(f"why: windlass explain {record.run_id}")
+    return int(ExitCode.JOB_FAILED)
+
+
+def _show(output: Output, update: Update, last: RunRecord) -> None:
+    if update.problem:
+        output.tell(output.paint(update.problem, "yellow"))
+    if update.log:
+        output.show_bytes(update.log)
+    if update.record is not None and not update.record.state.is_final:
+        output.tell(output.paint(_format_state(last), "grey"))
+
+
+def _format_state(record: RunRecord) -> str:
+    link = f" link {record.link or 1} of {record.links}" if record.links > 1 else ""
+    if record.state is RunState.WAITING:
+        reason = f" ({record.reason})" if record.reason else ""
+        start = f", start about {format_clock(record.expected_start)}" if record.expected_start else ""
+        return f"waiting{reason}{start}"
+    where = f" on {record.nodes}" if record.nodes else ""
+    return f"{record.state}{link}{where}"

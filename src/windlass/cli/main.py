@@ -1,0 +1,119 @@
+"""The entry point: finds the command, loads only its module, and turns errors into words and exit codes."""
+
+import importlib
+import os
+import sys
+
+import click
+
+from windlass import __version__
+from windlass.cli.output import Output
+from windlass.errors import ExitCode, Interrupted, UsageError, WindlassError
+
+# name -> (module in cli/commands, one line for `windlass --help`)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "Look at this project and write a windlass.toml."),
+    "plan": ("plan", "Show the script, where it goes, what it costs, what is wrong. Sends nothing."),
+    "run": ("run", "Plan, check, ship, submit and follow."),
+    "ps": ("ps", "List runs and where they stand."),
+    "logs": ("logs", "Show what a run printed."),
+    "explain": ("explain", "Say why a run waits or ended, or what a code means."),
+    "wait": ("wait", "Wait until runs end; exit code 7 when one failed."),
+    "cancel": ("cancel", "Take runs out of the queue."),
+    "resume": ("resume", "Go on with a run from its checkpoints."),
+    "fetch": ("fetch", "Bring a run's results home."),
+    "rm": ("rm", "Remove runs, at the site and here."),
+    "login": ("login", "Open one shared ssh connection to a site."),
+    "logout": ("logout", "Close the connection to a site."),
+    "sites": ("sites", "List the sites."),
+    "site": ("site", "Add, show or check a site."),
+    "config": ("config", "Show every setting of the run, and where it came from."),
+    "pocket": ("pocket", "Slurm for one machine: sbatch, srun, squeue and their kin."),
+    "completion": ("completion", "Print a completion script for your shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when it is called, so that start-up stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"windlass.cli.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            import difflib
+
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            raise UsageError(
+                f"there is no command {name!r}",
+                hint=f"did you mean `windlass {close[0]}`?" if close else "windlass --help",
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, "-V", "--version", message="windlass %(version)s")
+@click.option("--json", "as_json", is_flag=True, help="Data as one JSON document on stdout.")
+@click.option("--plain", is_flag=True, help="No colour, one fact a line.")
+@click.option("-q", "--quiet", is_flag=True, help="Only data and errors.")
+@click.pass_context
+def windlass(ctx: click.Context, as_json: bool, plain: bool, quiet: bool) -> None:
+    """Take a training from this machine to any Slurm supercomputer, and its results home.
+
+    \b
+    First steps:
+      windlass init               look at this project and write windlass.toml
+      windlass run                run it here, on this machine
+      windlass run --on SITE      run it on a supercomputer
+    """
+    output: Output = ctx.obj
+    output.configure(as_json=as_json or output.as_json, plain=plain, quiet=quiet)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Never a traceback for what a user can cause; a bug keeps its traceback."""
+    arguments = sys.argv[1:] if argv is None else argv
+    # `windlass ps --json` is what people type: the global flag is taken wherever it stands.
+    before_dashes = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    is_foreign = bool(arguments) and arguments[0] == "pocket"
+    output = Output(as_json="--json" in before_dashes and not is_foreign)
+    if output.as_json:
+        position = arguments.index("--json")
+        arguments = arguments[:position] + arguments[position + 1 :]
+    sys.exit(_run(arguments, output))
+
+
+def _run(arguments: list[str], output: Output) -> int:
+    try:
+        code = windlass.main(args=arguments, prog_name="windlass", standalone_mode=False, obj=output)
+    except WindlassError as error:
+        output.show_error(error)
+        return int(error.exit_code)
+    except click.UsageError as error:
+        context = error.ctx.command_path if error.ctx else "windlass"
+        output.show_error(UsageError(error.format_message(), hint=f"{context} --help"))
+        return int(ExitCode.USAGE)
+    except click.exceptions.Exit as exit_:
+        return int(exit_.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        output.show_error(Interrupted("interrupted"))
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (`| head`) went away: not our problem, and Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.OK)
+    return code if isinstance(code, int) else int(ExitCode.OK)

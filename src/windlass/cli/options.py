@@ -1,0 +1,54 @@
+"""Flags that several commands share, and how they become settings."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from windlass.core.layers import Flag, read_set
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# flag -> (dotted key, metavar, help)
+_SETTINGS: dict[str, tuple[str, str, str]] = {
+    "--name": ("run.name", "NAME", "Name of the run."),
+    "--command": ("run.command", "LINE", "Command to run."),
+    "--nodes": ("resources.nodes", "N", "Number of nodes."),
+    "--gpus": ("resources.gpus", "N", "GPUs of the whole run."),
+    "--gpus-per-node": ("resources.gpus_per_node", "N", "GPUs on each node."),
+    "--gpu": ("resources.gpu", "KIND", "Kind of GPU, such as a100."),
+    "--cpus": ("resources.cpus", "N", "CPU cores of each task."),
+    "--memory": ("resources.memory", "SIZE", "Memory of each node, such as 64G."),
+    "--time": ("resources.time", "TIME", "Time of the whole training, such as 3d or 12h."),
+    "--account": ("resources.account", "NAME", "Who pays."),
+    "--partition": ("resources.partition", "NAME", "Partition (queue)."),
+    "--qos": ("resources.qos", "NAME", "Quality of service."),
+    "--launcher": ("run.launcher", "WORD", "How processes start: single, srun, torchrun."),
+}
+
+
+def setting_options(function: F) -> F:
+    """All flags that override windlass.toml, and --set for the rest."""
+    function = click.option(
+        "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting, such as checkpoint.notice=60s."
+    )(function)
+    for flag, (_, metavar, words) in reversed(_SETTINGS.items()):
+        function = click.option(flag, metavar=metavar, help=words)(function)
+    return function
+
+
+def take_flags(values: dict[str, Any]) -> tuple[Flag, ...]:
+    """The settings among a command's values, taken out of them."""
+    flags = []
+    for option, (key, _, _) in _SETTINGS.items():
+        value = values.pop(option.lstrip("-").replace("-", "_"), None)
+        if value is not None:
+            flags.append(Flag(key=key, value=value, option=option))
+    flags += [read_set(text) for text in values.pop("sets", ())]
+    return tuple(flags)
+
+
+def on_option(function: F) -> F:
+    return click.option("--on", "site_name", metavar="SITE", help="Where to run; default: run.site, else here.")(
+        function
+    )
