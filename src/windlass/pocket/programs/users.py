@@ -1,0 +1,23 @@
+"""Users of this machine."""
+
+import getpass
+import os
+import pwd
+
+
+def current_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def is_user(name: str) -> bool:
+    try:
+        return bool(pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name))
+    except (KeyError, OverflowError):
+        return name == current_user()
+
+
+def group_name(uid: int) -> str:
+    return str(uid) if uid != os.getuid() else str(os.getgid())
