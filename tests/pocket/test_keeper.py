@@ -83,6 +83,14 @@ def test_a_job_may_submit_and_end_before_the_keeper(pocket: Pocket) -> None:
     assert pocket.output(inner) == f"inner {inner}\n"
 
 
+def test_a_job_of_another_version_is_still_read(pocket: Pocket) -> None:
+    job = pocket.submit("true", "--hold")
+    db = open_database(pocket.places)
+    db.execute("UPDATE jobs SET request = json_insert(request, '$.from_the_future', 1)")
+
+    assert pocket.squeue("%i") == [str(job)]
+
+
 def test_a_damaged_database_is_moved_aside(pocket: Pocket) -> None:
     pocket.wait(pocket.submit("true"))
     keeper = wait_for(pocket.keeper)

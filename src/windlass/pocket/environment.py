@@ -122,7 +122,6 @@ class StepShape:
     tasks_per_node: tuple[int, ...]
     cpus_per_task: int | None = None
     gpus_per_task: int | None = None
-    launcher_pid: int = 0
 
     @property
     def places(self) -> tuple[TaskPlace, ...]:

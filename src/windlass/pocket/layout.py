@@ -78,7 +78,6 @@ def _make_share(request: Request, machine: Machine, tasks: int, nodes: int, gpus
     cpus = max(cpus, request.min_cpus or 0)
     if request.is_exclusive:
         cpus = max(cpus, machine.cpus // nodes)
-        gpus = max(gpus, 0)
     return Share(tasks=tasks, cpus=cpus, memory_mb=_memory(request, machine, cpus, gpus, nodes), gpus=gpus)
 
 

@@ -84,7 +84,6 @@ class Request:
     kills_on_invalid_dependency: bool = False
     may_requeue: bool = True
     signal: str = ""
-    array: str = ""
     array_indices: tuple[int, ...] = ()
     export: str = "ALL"
 

@@ -20,8 +20,3 @@ def expand(pattern: str, values: Mapping[str, str]) -> str:
         return value.zfill(min(int(width), 10)) if width and value.isdigit() else value
 
     return re.sub(r"%(\d*)([A-Za-z%])", put, pattern)
-
-
-def is_per_task(pattern: str) -> bool:
-    """Whether each task of a step writes a file of its own."""
-    return "\\" not in pattern and re.search(r"(?<!%)(%%)*%\d*[tnN]", pattern) is not None

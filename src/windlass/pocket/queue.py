@@ -10,6 +10,7 @@ from typing import Any
 from windlass.pocket.model import Job, Kind, Order, OrderKind, Request, Share, State, Step
 
 _JOB_COLUMNS = tuple(field.name for field in fields(Job))
+_REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
 _STEP_COLUMNS = tuple(field.name for field in fields(Step))
 ACTIVE = (State.PENDING, State.RUNNING)
 
@@ -142,7 +143,8 @@ def _write_request(request: Request) -> str:
 
 @lru_cache(maxsize=512)
 def _read_request(text: str) -> Request:
-    raw = json.loads(text)
+    # A job queued by another version of pocket may know more than this one.
+    raw = {name: value for name, value in json.loads(text).items() if name in _REQUEST_FIELDS}
     raw["kind"] = Kind(raw["kind"])
     raw["script_args"] = tuple(raw["script_args"])
     raw["array_indices"] = tuple(raw["array_indices"])

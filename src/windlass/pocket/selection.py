@@ -18,6 +18,7 @@ class JobName:
     def fits(self, job: Job) -> bool:
         if self.indices is not None:
             return job.array_id == self.job_id and job.array_index in self.indices
+        # The array's own id is also the raw id of its last task; it means the whole array.
         return job.id == self.job_id if job.array_id is None else self.job_id in (job.array_id, job.id)
 
 
@@ -28,7 +29,7 @@ def read_job_names(text: str) -> list[JobName]:
 
 def select(jobs: Iterable[Job], names: Iterable[JobName]) -> list[Job]:
     names = list(names)
-    return [job for job in jobs if any(_means(name, job) for name in names)]
+    return [job for job in jobs if any(name.fits(job) for name in names)]
 
 
 def read_states(text: str) -> set[State] | None:
@@ -43,11 +44,6 @@ def read_states(text: str) -> set[State] | None:
         elif word not in ("CG", "COMPLETING", "CF", "CONFIGURING", "S", "SUSPENDED", "PR", "PREEMPTED", "BF", "DL"):
             raise ValueError(word)
     return found
-
-
-def _means(name: JobName, job: Job) -> bool:
-    # The array's own id is also the raw id of its last task; it means the whole array.
-    return name.fits(job)
 
 
 def _read_one(word: str) -> JobName:

@@ -8,7 +8,7 @@ DEFAULT_LEAD_S = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Warning_:
+class EndSignal:
     """The signal a job wants some seconds before its time is over."""
 
     number: int
@@ -28,11 +28,11 @@ def read_signal(text: str) -> int:
     return int(member)
 
 
-def read_warning(text: str) -> Warning_:
+def read_warning(text: str) -> EndSignal:
     match = re.fullmatch(r"(?:([RB]+):)?([A-Za-z0-9]+)(?:@(\d+))?", text)
     if not match or int(match[3] or 0) > 65535:
         raise ValueError(text)
-    return Warning_(
+    return EndSignal(
         number=read_signal(match[2]),
         lead_s=DEFAULT_LEAD_S if match[3] is None else int(match[3]),
         batch_only="B" in (match[1] or ""),

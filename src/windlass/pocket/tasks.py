@@ -55,9 +55,6 @@ class Crew:
         for plan in plans:
             self._start_one(plan)
 
-    def pids(self) -> list[int]:
-        return [task.pid for task in self._tasks.values()]
-
     def forward(self, number: int) -> None:
         """A signal for srun is a signal for the tasks."""
         if number == signal.SIGTERM and self._kill_at is None:

@@ -34,7 +34,7 @@ def read_memory_mb(text: str) -> int:
 def read_nodes(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)([kKmM]?)(?:-(\d+)([kKmM]?))?", text)
     if not match or int(match[1]) == 0:
-        raise UsageError(f'"{text}" is not a valid node count', f"invalid node count `{text}'")
+        raise UsageError(f'"{text}" is not a valid node count')
     first, last = int(match[1]), int(match[3] or match[1])
     if last < first:
         raise UsageError(f"Maximum node count {last} is less than minimum node count {first}")

@@ -41,9 +41,10 @@ def run(places: Places, words: list[str]) -> int:
     if not names and not any(name in options for name in _FILTERS):
         raise PocketError("No job identification provided")
     number = _read_number(options.get("signal"))
+    states = _read_states(options.get("state"))
     db = open_database(places)
     attend(db, places)
-    jobs = [job for job in queue.fetch_active(db) if _is_meant(job, names, options)]
+    jobs = [job for job in queue.fetch_active(db) if _is_meant(job, names, options, states)]
     code = 0
     for job in jobs:
         if job.request.uid != os.getuid() and os.getuid() != 0:
@@ -77,11 +78,17 @@ def _read_number(text: str | None) -> int | None:
         raise UsageError(f"Unknown job signal: {text}", code=1) from None
 
 
-def _is_meant(job: Job, names: list[JobName], options: dict[str, str]) -> bool:
+def _read_states(text: str | None) -> set[State] | None:
+    try:
+        return None if text is None else read_states(text)
+    except ValueError as error:
+        raise PocketError(f"Invalid job state: {error}") from None
+
+
+def _is_meant(job: Job, names: list[JobName], options: dict[str, str], states: set[State] | None) -> bool:
     if names and not any(name.fits(job) for name in names):
         return False
     user = current_user() if "me" in options else options.get("user")
-    states = read_states(options["state"]) if "state" in options else None
     wanted = {
         "account": job.request.account,
         "partition": job.request.partition,

@@ -17,7 +17,3 @@ def is_user(name: str) -> bool:
         return bool(pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name))
     except (KeyError, OverflowError):
         return name == current_user()
-
-
-def group_name(uid: int) -> str:
-    return str(uid) if uid != os.getuid() else str(os.getgid())
