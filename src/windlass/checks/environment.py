@@ -9,7 +9,7 @@ from windlass.core.site import ModuleSystem
 
 # Not `--tokenizer=bert-base-uncased`, nor `max_tokens=...`; the prefixes are those of Hugging Face, GitHub, OpenAI.
 _SECRET = re.compile(
-    r"(?i:\b\w*(?:api_?key|access_?key|token(?!iz|s)|password|secret)\w*\s*=\s*['\"]?[A-Za-z0-9_\-]{12,})"
+    r"(?i:\b\w*(?:api_?key|access_?key|token(?!izer|s)|password|secret)\w*\s*=\s*['\"]?[A-Za-z0-9_\-]{12,})"
     r"|\b(?:hf_|gh[pousr]_|sk-)[A-Za-z0-9_\-]{20,}"
 )
 

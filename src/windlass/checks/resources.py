@@ -90,3 +90,20 @@ def gpus_are_left_idle(case: Case) -> Iterator[Finding]:
             message=f"a node here has {most} GPUs and comes whole; you use {case.plan.gpus_per_node}",
             hint=f"[resources] gpus_per_node = {most}",
         )
+
+
+def more_cores_than_a_node_has(case: Case) -> Iterator[Finding]:
+    """The tasks of one node ask together for more cores than its nodes have.
+
+    Slurm would say: CPU count per node can not be satisfied.
+    """
+    seen = case.facts.partition(case.plan.partition or "")
+    asked = case.plan.tasks_per_node * case.plan.cpus_per_task
+    if seen is not None and seen.cpus_per_node is not None and asked > seen.cpus_per_node:
+        yield Finding(
+            code="C207",
+            severity=Severity.ERROR,
+            message=f"{case.plan.tasks_per_node} tasks of {case.plan.cpus_per_task} cores are {asked} on each node; "
+            f"nodes of {seen.name} have {seen.cpus_per_node}",
+            hint=f"[resources] cpus = {max(1, seen.cpus_per_node // case.plan.tasks_per_node)}",
+        )

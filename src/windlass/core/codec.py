@@ -22,7 +22,7 @@ def to_plain(value: object) -> object:
 def from_json(text: bytes, kind: type[T], *, error: type[WindlassError], what: str) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
-    except msgspec.MsgspecError as problem:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise error(f"{what} cannot be read: {problem}") from problem
 
 

@@ -24,6 +24,7 @@ class Evidence:
 
     has_intent: bool
     has_receipt: bool
+    folder_gone: bool = False  # never made, or removed: then only Slurm can tell
     in_flight: bool = False
     told_id: str | None = None  # what sbatch answered
     is_refused: bool = False  # sbatch said so, in words that leave no doubt
@@ -36,7 +37,7 @@ class Evidence:
 
 def decide(evidence: Evidence, *, run_id: str, token: str) -> tuple[Outcome, str | None]:
     """The outcome, and the job's number where there is one."""
-    if not evidence.has_intent and not evidence.has_receipt:
+    if not evidence.has_intent and not evidence.has_receipt and not evidence.folder_gone:
         return Outcome.NOT_SUBMITTED, None
     if evidence.in_flight and not evidence.has_receipt:
         return Outcome.IN_FLIGHT, None

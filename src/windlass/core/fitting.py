@@ -29,7 +29,7 @@ def cut_to_fit(asked: Resources, queues: tuple[Queue, ...]) -> tuple[Resources, 
     """Less where there is less, nothing where there is nothing; each cut with its reason."""
     room = max(queues, key=lambda queue: (queue.gpus, queue.cores or 0), default=Queue(name=""))
     names = {queue.name for queue in queues}
-    fitting = replace(asked, **{name: None for name in _OF_A_CENTRE})
+    fitting = replace(asked, **dict.fromkeys(_OF_A_CENTRE))
     if asked.partition in names:
         fitting = replace(fitting, partition=asked.partition)
     fitting = _cut_gpus(fitting, room)

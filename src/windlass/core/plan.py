@@ -50,6 +50,7 @@ class Plan:
     first_link: int = 1  # a resumed run goes on counting
     links: int = 1  # how many this submission holds
     link_time: timedelta = timedelta(hours=1)
+    link_limit: timedelta | None = None  # the longest one job may be here; a resume is cut by it too
     total_time: timedelta = timedelta(hours=1)
     chain: ChainStyle = ChainStyle.ARRAY
     stop_signal: str = "TERM"

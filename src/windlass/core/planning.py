@@ -75,6 +75,7 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
         requeue=site.rules.requeue,
         links=links.count,
         link_time=links.time,
+        link_limit=min((limit for limit, _ in limits), default=None),
         total_time=total,
         chain=site.rules.chain,
         stop_signal=spec.checkpoint.signal,

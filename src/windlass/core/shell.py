@@ -11,12 +11,12 @@ _LONGEST_IN_DIRECTIVE = 1_024  # Slurm refuses longer accounts, partitions, comm
 _LONGEST_PATH = 4_095
 _SAFE_IN_DIRECTIVE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+=@%&|*[]()~^")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# bash refuses to set some of these, and gives the others values of its own
+# bash refuses to set some of these, gives others values of its own, and takes the value of OPTIND for a formula to run
 _OF_BASH = {
     *("BASHOPTS", "BASHPID", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_CMDS", "BASH_COMMAND"),
     *("BASH_LINENO", "BASH_SOURCE", "BASH_SUBSHELL", "BASH_VERSINFO", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME"),
-    *("EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "OLDPWD", "PIPESTATUS", "PPID", "PWD"),
-    *("RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "_"),
+    *("EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "OLDPWD", "OPTERR", "OPTIND", "PIPESTATUS"),
+    *("PPID", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "_"),
 }
 _MODULE = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+@:=,~-]*")
 
