@@ -206,3 +206,15 @@ def test_no_test_replaces_a_part_of_the_program() -> None:
                     found.append(f"{named(file)}:{node.lineno}")
 
     assert found == []
+
+
+def test_no_test_imports_the_clusters_fixtures() -> None:
+    # An imported fixture is a second one: it would wait for the cluster's lock that the first one holds, forever.
+    found = [
+        f"{named(file)}:{node.lineno}"
+        for file in python_files(ROOT / "tests")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "tests.cluster.fixtures"
+    ]
+
+    assert found == []

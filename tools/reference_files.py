@@ -36,7 +36,7 @@ def make_run_file() -> str:
         "`windlass config --origin` shows each value and where it came from.",
         "",
         'Times are written `"90s"`, `"30m"`, `"36h"`, `"3d"` or `"1d12h"`; sizes `"500M"` or `"64G"`.',
-        "`[environment]` venv, conda and container and `[data]` are read and checked, but nothing is built or moved yet.",
+        "`[environment]` venv, conda and container and `[data]` are read and checked; nothing is built or moved yet.",
     )
     return "\n\n".join(("# The run file", "\n".join(lead), *(make_section(*section) for section in sections)))
 

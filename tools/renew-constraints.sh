@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-printf '%s\n' torch==2.13.0 >"$work/kept.txt"
+printf '%s\n' torch==2.13.0 pytest==9.1.1 >"$work/kept.txt"
 python3 tools/list_requirements.py >"$work/wanted.txt"
 printf '%s\n' hatchling editables torch numpy scikit-learn >>"$work/wanted.txt"
 

@@ -127,10 +127,13 @@ def cancel(runs: Run | Sequence[Run], *, session: Session | None = None) -> list
         return cancel_runs(used, [_find(used, one) for one in wanted])
 
 
-def resume(run: Run, *, time: str | None = None, session: Session | None = None) -> RunRecord:
-    """One more submission of the same run."""
+def resume(
+    run: Run, *, time: str | None = None, update_code: bool = False, session: Session | None = None
+) -> RunRecord:
+    """One more submission of the same run; with `update_code` the project as it is now is sent first."""
+    duration = read_duration(time) if time else None
     with _use(session) as used:
-        return resume_run(used, _find(used, run), time=read_duration(time) if time else None)
+        return resume_run(used, _find(used, run), time=duration, update_code=update_code)
 
 
 def fetch(

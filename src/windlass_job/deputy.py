@@ -48,7 +48,9 @@ OPERATIONS: "Dict[str, Callable[[Call], Answer]]" = {
     "list_files": deputy_files.list_files,
     "hash_files": deputy_files.hash_files,
     "missing_blobs": deputy_runs.find_missing_blobs,
+    "put_blobs": deputy_runs.put_blobs,
     "prepare_run": deputy_runs.prepare_run,
+    "update_code": deputy_runs.update_code,
     "remove_run": deputy_runs.remove_run,
     "statuses": deputy_runs.get_statuses,
     "list_runs": deputy_runs.list_runs,
@@ -56,6 +58,7 @@ OPERATIONS: "Dict[str, Callable[[Call], Answer]]" = {
     "submit": submission.submit,
     "submission": submission.look_at_submission,
     "settle": submission.settle,
+    "close_submission": submission.close_submission,
     "forget_intent": submission.forget_intent,
     "bye": say_bye,
 }

@@ -40,6 +40,13 @@ def find_missing_blobs(call: "Call") -> "Answer":
     return {"missing": len(missing)}, "\n".join(missing).encode("ascii")
 
 
+def put_blobs(call: "Call") -> "Answer":
+    """Contents that a run will need, sent ahead of it."""
+    blobs, _ = _cut_payload(call)
+    _save_blobs(disk.expand_root(call.arguments["root"]), blobs, call)
+    return {}, b""
+
+
 def prepare_run(call: "Call") -> "Answer":
     arguments = call.arguments
     root = disk.expand_root(arguments["root"])
@@ -67,6 +74,24 @@ def prepare_run(call: "Call") -> "Answer":
     pass_point("after-rename")
     disk.flush(runs)
     return {"existed": False, "folder": disk.as_text(final)}, b""
+
+
+def update_code(call: "Call") -> "Answer":
+    """New contents over the files of a run that is resumed, each whole or not at all; nothing is removed."""
+    root = disk.expand_root(call.arguments["root"])
+    folder = disk.join_inside(os.path.join(root, _RUNS), _check_name(call.arguments["run_id"]))
+    if not os.path.isfile(os.path.join(folder, _RUN_JSON)):
+        raise disk.Refused("not-found", "%s is no run folder" % disk.as_text(folder))
+    blobs, _ = _cut_payload(call)
+    _save_blobs(root, blobs, call)
+    code = os.path.join(folder, disk.as_path(wire.CODE))
+    changed = []
+    for file in call.arguments["manifest"]["files"]:
+        if file.get("link") is None and _update_file(disk.join_inside(code, file["path"]), root, blobs, file):
+            changed.append(file["path"])
+        call.beat()
+    disk.replace(os.path.join(folder, disk.as_path(wire.MANIFEST)), disk.make_json(call.arguments["manifest"]))
+    return {"changed": changed}, b""
 
 
 def remove_run(call: "Call") -> "Answer":
@@ -194,6 +219,18 @@ def _build_folder(new: bytes, root: bytes, blobs: "Dict[str, Any]", files: "List
         call.beat()
 
 
+def _update_file(path: bytes, root: bytes, blobs: "Dict[str, Any]", file: "Dict[str, Any]") -> bool:
+    name = file["sha256"]
+    content = blobs[name] if name in blobs else _load_blob(root, name)
+    try:
+        if not os.path.islink(path) and disk.read_bytes(path) == bytes(content):
+            return False
+    except OSError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    disk.replace(path, content, file.get("mode") or 0o644)
+    return True
+
+
 def _make_parents(path: bytes, known: "Any") -> None:
     folder = os.path.dirname(path)
     if folder in known:
@@ -261,10 +298,13 @@ def _list_folder(path: bytes) -> "List[bytes]":
 
 
 def _remove_leftovers(runs: bytes) -> None:
-    """What a killed deputy left: half-made and half-removed folders under names that are no run's."""
+    """What a killed deputy left: half-made and half-removed folders under names that are no run's.
+
+    And the files that kept a run from being made late: see `submission.close_submission`.
+    """
     for name in os.listdir(runs):
         path = os.path.join(runs, name)
-        if not name.startswith((_NEW, _TRASH)):
+        if not name.startswith((_NEW, _TRASH)) and not os.path.isfile(path):
             continue
         try:
             age_s = time.time() - os.lstat(path).st_mtime
@@ -275,7 +315,9 @@ def _remove_leftovers(runs: bytes) -> None:
 
 
 def _remove_tree(path: bytes) -> None:
-    if os.path.lexists(path):
+    if os.path.isdir(path) and not os.path.islink(path):
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)
+    else:
+        disk.remove_if_there(path)

@@ -83,16 +83,19 @@ def replace(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
 
 
 def publish(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
-    """Like `replace`, but FileExistsError when the file is there already, whoever was first."""
+    """Like `replace`, but FileExistsError when the file is there already: of many at once, one succeeds."""
     aside = _write_aside(path, content, mode)
     try:
         os.link(aside, path)
     except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links: the race that is left is within this one line
-        if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), as_text(path)) from None
-        os.rename(aside, path)
+        # A file server's first answer may have been lost on its way: then it is our own file that is there.
+        if os.stat(aside).st_nlink != 2:
+            raise
+    except OSError as error:
+        if error.errno in NO_SPACE:
+            raise
+        write_new(path, content, mode)  # a file system without hard links: a crash right here leaves a part
+        flush(path)
     finally:
         remove_if_there(aside)
     flush(os.path.dirname(path))

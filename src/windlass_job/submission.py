@@ -7,6 +7,10 @@ Whoever dies when (client, ssh, deputy, at any instruction), the files tell what
 - an intent alone: unclear. When it is no longer in flight the laptop asks Slurm for the token, and then settles
   the submission or forgets the intent.
 
+The order itself may come late: its laptop is gone, but it still lies in a pipe, or its deputy sleeps. So before the
+laptop says "not submitted" it closes the submission: an intent of ours, or a file where the run folder would be,
+stands in the way of any deputy that comes after.
+
 "Not in flight" is final: no sbatch of that intent runs, or will. Two rules make it so. The child first writes its
 process id, then looks for a seal, and only then becomes sbatch; who finds no living process first sets the seal,
 then looks for the child: one of the two always sees the other. And the child carries an alarm clock that rings
@@ -75,7 +79,8 @@ def submit(call: "Call") -> "Answer":
 
 
 def look_at_submission(call: "Call") -> "Answer":
-    return _look(_find_place(call.arguments)), b""
+    folder_gone = not os.path.isdir(disk.as_path(call.arguments["folder"]))
+    return dict(_look(_find_place(call.arguments)), folder_gone=folder_gone), b""
 
 
 def settle(call: "Call") -> "Answer":
@@ -102,20 +107,48 @@ def settle(call: "Call") -> "Answer":
     return dict(_tell_receipt(receipt), existed=False), b""
 
 
+def close_submission(call: "Call") -> "Answer":
+    """Where nothing was begun: from now on nothing can be, not even by a deputy that has its order already."""
+    number = call.arguments["number"]
+    folder, place = disk.as_path(call.arguments["folder"]), _find_place(call.arguments)
+    if not os.path.isdir(folder):
+        return _close_folder(folder), b""
+    os.makedirs(place, exist_ok=True)
+    found = _look(place)
+    is_closed = (found["intent"] or {}).get("closed")
+    if found["receipt"] is not None and not is_closed:
+        raise disk.Refused("exists", "submission %s has a receipt" % number)
+    if not is_closed:
+        intent = dict(_make_intent(dict(call.arguments, argv=[])), closed=True)
+        try:
+            disk.write_new(os.path.join(place, _INTENT), disk.make_json(intent))
+        except FileExistsError:
+            raise disk.Refused("in-flight", "submission %s was begun a moment ago" % number) from None
+        disk.flush(place)
+    if found["receipt"] is None:
+        words = "closed: the command that was to send it had ended before"
+        receipt = {"job_id": None, "exit_code": None, "refused": True, "out": "", "err": words, "time": time.time()}
+        disk.publish(os.path.join(place, _RECEIPT), disk.make_json(receipt))
+    return {"closed": True}, b""
+
+
 def forget_intent(call: "Call") -> "Answer":
-    """Put away an intent that certainly led to nothing, so that `submit` may run again."""
+    """Put away an intent that certainly led to nothing, so that `submit` may run again.
+
+    refused: also one that Slurm refused, for the next try with the same number.
+    """
     number = call.arguments["number"]
     place = _find_place(call.arguments)
     found = _look(place)
     if found["receipt"] is not None:
-        raise disk.Refused("exists", "submission %s has a receipt: there is nothing to forget" % number)
+        if not (call.arguments.get("refused") and found["receipt"].get("refused")):
+            raise disk.Refused("exists", "submission %s has a receipt: there is nothing to forget" % number)
+        _put_away(place, _RECEIPT)
     if found["in_flight"]:
         raise disk.Refused("in-flight", "submission %s is still under way" % number)
     if found["intent"] is None:
         return {"forgotten": False}, b""
-    count = sum(name.startswith(b"intent.") and name.endswith(b".void") for name in os.listdir(place))
-    os.rename(os.path.join(place, _INTENT), os.path.join(place, b"intent.%d.void" % (count + 1)))
-    disk.flush(place)
+    _put_away(place, _INTENT)
     return {"forgotten": True}, b""
 
 
@@ -123,6 +156,25 @@ def _find_place(arguments: "Dict[str, Any]") -> bytes:
     return os.path.join(
         disk.as_path(arguments["folder"]), disk.as_path(wire.SUBMISSIONS), b"%d" % int(arguments["number"])
     )
+
+
+def _close_folder(folder: bytes) -> "Dict[str, Any]":
+    """A file of its name: `prepare_run` refuses to replace it, and without a folder nothing is submitted."""
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    try:
+        disk.write_new(folder, b"")
+    except FileExistsError:
+        if os.path.isdir(folder):
+            raise disk.Refused("in-flight", "the run folder was made a moment ago") from None
+    disk.flush(os.path.dirname(folder))
+    return {"closed": True}
+
+
+def _put_away(place: bytes, name: bytes) -> None:
+    stem = name.partition(b".")[0] + b"."
+    count = sum(other.startswith(stem) and other.endswith(b".void") for other in os.listdir(place))
+    os.rename(os.path.join(place, name), os.path.join(place, b"%s%d.void" % (stem, count + 1)))
+    disk.flush(place)
 
 
 def _make_intent(arguments: "Dict[str, Any]") -> "Dict[str, Any]":
@@ -139,9 +191,8 @@ def _make_intent(arguments: "Dict[str, Any]") -> "Dict[str, Any]":
 def _claim(place: bytes, intent: "Dict[str, Any]") -> bool:
     path = os.path.join(place, _INTENT)
     try:
-        disk.write_new(path, disk.make_json(intent))
-        for changed in (path, place, os.path.dirname(place)):
-            disk.flush(changed)
+        disk.publish(path, disk.make_json(intent))
+        disk.flush(os.path.dirname(place))
     except FileExistsError:
         return False
     except OSError:  # no space: nothing was started, and nobody need wonder
@@ -264,7 +315,7 @@ def _look(place: bytes) -> "Dict[str, Any]":
     path = os.path.join(place, _INTENT)
     intent: "Optional[Dict[str, Any]]" = None
     if os.path.lexists(path):
-        intent = disk.read_json(path) or {}  # cut short by a crash: it counts all the same
+        intent = disk.read_json(path) or {}  # cut short: it counts all the same
     receipt = _load_receipt(place, intent)
     in_flight = False
     if intent is not None and receipt is None:

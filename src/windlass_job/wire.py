@@ -55,7 +55,7 @@ COMMAND_STARTED = "command_started"  # pid
 STOP_REQUESTED = "stop_requested"  # signal: the end of time is near, or somebody cancelled
 COMMAND_ENDED = "command_ended"  # exit_code, signal
 LINK_ENDED = "link_ended"  # outcome
-METRIC = "metric"  # step, values: written by the user's code through windlass_job
+METRIC = "metric"  # step, values; kept free for later: nothing writes it yet
 NOTE = "note"  # text: something the agent could not do, and went on without
 
 # ---- outcomes of a link -------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from windlass.core.record import RunState
 pytestmark = [pytest.mark.parametrize("session", ENGINES, indirect=True), pytest.mark.slow]
 
 # Slurm counts limits in whole minutes and sends the notice up to a minute early; pocket counts seconds.
-_PACE = {"here": ("20s", "8s", "3s", 100), "slurm-local": ("4m", "1m", "5s", 300), "slurm-ssh": ("4m", "1m", "5s", 300)}
+_PACE = {"here": ("20s", "8s", "3s", 100), "slurm-local": ("8m", "1m", "5s", 900), "slurm-ssh": ("8m", "1m", "5s", 900)}
 
 
 @pytest.fixture
@@ -50,7 +50,9 @@ def test_a_long_training_finishes_over_several_links(session: Session, project: 
 def test_a_chain_that_is_too_short_says_so(session: Session, project: Path, site_name: str) -> None:
     if site_name != "here":
         pytest.skip("takes minutes on real Slurm and goes the same way")
-    record = wait(session, start(session, project, site_name, resources__time="9s", run__command="python3 train.py 999"))
+    record = wait(
+        session, start(session, project, site_name, resources__time="9s", run__command="python3 train.py 999")
+    )
 
     assert record.state is RunState.OUT_OF_TIME
     assert "not finished" in (record.reason or "")

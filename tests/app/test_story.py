@@ -126,6 +126,19 @@ def test_a_cancelled_run_goes_on_from_its_checkpoint(session: Session, project: 
         resume_run(session, done)
 
 
+def test_mended_code_goes_on_where_the_broken_one_stopped(session: Session, project: Path, site_name: str) -> None:
+    script = project / "train.py"
+    script.write_text(TRAINING.replace("step += 1", "step += 1; assert step != 7"))
+    failed = wait(session, start(session, project, site_name))
+    assert failed.state is RunState.FAILED
+
+    script.write_text(TRAINING)
+    done = wait(session, resume_run(session, failed, update_code=True))
+
+    assert done.state is RunState.DONE
+    assert b"starts at step 6" in b"".join(read_log(session, done))
+
+
 def test_a_refused_job_leaves_nothing_behind(session: Session, project: Path, site_name: str) -> None:
     planned = make_planned(session, project, site_name, resources__reservation="no-such-reservation")
 

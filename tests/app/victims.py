@@ -3,13 +3,13 @@
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+from windlass.app.cancelling import cancel_runs
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.refreshing import refresh
 from windlass.app.resuming import resume_run
@@ -61,8 +61,9 @@ class Victim:
         return self._process.pid
 
     def wait_for_start(self) -> None:
-        if self._pipe.poll(ANSWER_S):
-            assert self._pipe.recv() == "start"
+        assert self._pipe.poll(ANSWER_S), "the command hangs"
+        said = self._pipe.recv()
+        assert said == "start", said
 
     def kill(self) -> None:
         self._process.kill()
@@ -88,7 +89,7 @@ def run_command(command: Callable[..., Sequence[RunRecord]], place: Place, *argu
 def submit(session: Session, place: Place) -> list[RunRecord]:
     """What `windlass run -d` does."""
     planned = plan_run(session, Wanted(project=place.project, site=place.site))
-    _say_start(session)
+    _say_start(session, place)
     return [start_run(session, planned)]
 
 
@@ -104,10 +105,13 @@ def resume(session: Session, place: Place, run_id: str) -> list[RunRecord]:
     return [resume_run(session, session.store.load(run_id))]
 
 
+def cancel(session: Session, place: Place, run_id: str) -> list[RunRecord]:
+    return cancel_runs(session, [session.store.load(run_id)])
+
+
 def submit_and_die(session: Session, place: Place, point: str) -> list[RunRecord]:
     assert isinstance(session, _DyingSession)
     planned = plan_run(session, Wanted(project=place.project, site=place.site))
-    session.host(session.site(place.site)).ask([Request(operation="expand", arguments={"texts": []})])
     session.point = point
     return [start_run(session, planned)]
 
@@ -123,13 +127,13 @@ def _work(
         with session:
             pipe.send(Told(records=tuple(command(session, place, *arguments))))
     except WindlassError as problem:
-        pipe.send(Told(problem=f"{type(problem).__name__}: {problem.message} ({problem.said})"))
+        pipe.send(Told(problem=f"{type(problem).__name__}: {problem.message} {problem.details} {problem.said}"))
 
 
-def _say_start(session: Session) -> None:
-    assert isinstance(session, _DyingSession)
-    session.host(session.site(next(iter(session._sites)))).ask([Request(operation="expand", arguments={"texts": []})])
-    if session.pipe is not None:
+def _say_start(session: Session, place: Place) -> None:
+    """With the connection open: what comes now is the submission."""
+    session.host(session.site(place.site)).ask([Request(operation="expand", arguments={"texts": []})])
+    if isinstance(session, _DyingSession) and session.pipe is not None:
         session.pipe.send("start")
 
 
@@ -146,14 +150,11 @@ class _DyingSession(Session):
         return self._store
 
     def host(self, site: Site) -> Host:
-        if site.name not in self._hosts:
-            self._hosts[site.name] = _DyingHost(super()._open_host(site), self)
-        return self._hosts[site.name]
+        return _DyingHost(super().host(site), self)
 
     def pass_point(self, point: str) -> None:
         if point == self.point:
             os.kill(os.getpid(), signal.SIGKILL)
-            time.sleep(ANSWER_S)
 
 
 class _DyingHost:

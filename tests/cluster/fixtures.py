@@ -22,7 +22,7 @@ def slurm() -> Iterator[SlurmCluster]:
     if reason:
         pytest.skip(reason)
     cluster = SlurmCluster()
-    with _turn():
+    with take_turn():
         is_ours = not cluster.is_up() and os.environ.get("WINDLASS_KEEP_CLUSTER") != "1"
         cluster.start()
         cluster.reset()
@@ -34,7 +34,7 @@ def slurm() -> Iterator[SlurmCluster]:
 
 
 @contextmanager
-def _turn() -> Iterator[None]:
+def take_turn() -> Iterator[None]:
     """Tests kill nodes and cancel jobs, so two sessions (or two xdist workers) must not share the cluster."""
     deadline = time.monotonic() + _LONGEST_WAIT_S
     with _LOCK.open("w") as lock:

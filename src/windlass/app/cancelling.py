@@ -6,21 +6,29 @@ from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.core.record import RunRecord
 from windlass.edges.host import Request
+from windlass.errors import SubmissionUnclear
 
 
 def cancel_runs(session: Session, records: Sequence[RunRecord]) -> list[RunRecord]:
     """The records afterwards; runs that are over already are left as they are."""
-    done = []
-    for record in records:
-        fresh = refresh_site(session, record.site, [record])[0] if not record.state.is_final else record
-        done.append(fresh if fresh.state.is_final or fresh.job_id is None else _cancel(session, fresh))
-    return done
+    return [_cancel(session, record) for record in records]
 
 
 def _cancel(session: Session, record: RunRecord) -> RunRecord:
-    cluster = session.cluster(session.site(record.site))
-    # The marker first: even where scancel fails, the next link leaves at once.
+    if not record.state.is_final:
+        record = refresh_site(session, record.site, [record])[0]
+    if record.state.is_final:
+        return record
+    # The marker first: even where scancel fails, a link that starts later leaves at once.
     arguments = {"folder": record.folder, "number": record.submissions[-1].number}
-    stop = Request(operation="touch_stop", arguments=arguments)
-    cluster.cancel([record.job_id] if record.job_id else [], before=[stop])
+    stop = Request(operation="touch_stop", arguments=arguments, idempotent=True)
+    site = session.site(record.site)
+    if record.job_id is None:
+        session.host(site).ask([stop])
+        raise SubmissionUnclear(
+            f"it is not yet clear whether {record.site} took run {record.run_id}: {record.reason}",
+            hint=f"windlass cancel {record.run_id}",
+            done="should its job start, it will leave at once",
+        )
+    session.cluster(site).cancel([record.job_id], before=[stop])
     return refresh_site(session, record.site, [record])[0]

@@ -51,14 +51,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> P
     """Read, look, decide, check. With `offline_ok` a site that cannot be reached is planned from its file."""
     spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
     site = session.site(wanted.site)
-    snapshot = take_snapshot(
-        wanted.project,
-        include=spec.include,
-        exclude=spec.exclude,
-        max_mb=spec.max_mb,
-        max_files=spec.max_files,
-        cache_folder=session.folders.cache,
-    )
+    snapshot = snapshot_project(session, wanted.project, spec)
     facts, note = _look(session, site, offline_ok=offline_ok)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
     plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS)
@@ -80,6 +73,18 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> P
         snapshot=snapshot,
         project=wanted.project,
         note=note,
+    )
+
+
+def snapshot_project(session: Session, project: Path, spec: RunSpec) -> Snapshot:
+    """The project's files as the run file wants them."""
+    return take_snapshot(
+        project,
+        include=spec.include,
+        exclude=spec.exclude,
+        max_mb=spec.max_mb,
+        max_files=spec.max_files,
+        cache_folder=session.folders.cache,
     )
 
 

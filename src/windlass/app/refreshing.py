@@ -5,14 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from windlass.app.running import make_order, with_job_id
 from windlass.app.session import Session
+from windlass.app.submitting import is_being_sent, make_order, with_job_id
 from windlass.core.exactly_once import Outcome
 from windlass.core.progress import Seen, judge
 from windlass.core.record import RunRecord, RunState
+from windlass.edges.cluster import Cluster
 from windlass.edges.host import Request
 from windlass.edges.submission import reconcile
-from windlass.errors import RunFolderGone, WindlassError
+from windlass.errors import WindlassError
+
+_MOST_AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,7 @@ def refresh(session: Session, records: Sequence[RunRecord]) -> Refreshed:
 
 def refresh_site(session: Session, name: str, live: Sequence[RunRecord]) -> list[RunRecord]:
     site = session.site(name)
-    settled = [_settle(session, record) if record.state is RunState.SUBMITTING else record for record in live]
+    settled = _settle_all(session, live)
     submitted = [record for record in settled if record.job_id is not None and not record.state.is_final]
     judged = {one.run_id: one for one in _judge_all(session, site.name, submitted)} if submitted else {}
     records = [judged.get(one.run_id, one) for one in settled]
@@ -74,13 +77,27 @@ def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> lis
     ]
 
 
-def _settle(session: Session, record: RunRecord) -> RunRecord:
+def _settle_all(session: Session, records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Those whose submission was interrupted, side by side: one that led to nothing takes seconds to be sure of."""
+    unclear = [one for one in records if one.state is RunState.SUBMITTING and not is_being_sent(session, one)]
+    if not unclear:
+        return list(records)
+    from concurrent.futures import ThreadPoolExecutor
+
+    cluster = session.cluster(session.site(unclear[0].site))
+    with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(unclear))) as pool:
+        settled = {one.run_id: one for one in pool.map(lambda one: _settle(session, cluster, one), unclear)}
+    return [settled.get(one.run_id, one) for one in records]
+
+
+def _settle(session: Session, cluster: Cluster, record: RunRecord) -> RunRecord:
     """A submission that was interrupted: the site tells whether it happened."""
-    site = session.site(record.site)
-    try:
-        found = reconcile(session.cluster(site), make_order(record))
-    except RunFolderGone:
-        return replace(record, state=RunState.NOT_SUBMITTED, reason="it never reached the site", ended=session.clock())
+    # Read again: its process may have written down the answer before it let go of the run.
+    record = session.store.load(record.run_id)
+    if record.state is not RunState.SUBMITTING:
+        return record
+    found = reconcile(cluster, make_order(record))
+    record = replace(record, updated=session.clock())
     words = found.refusal.cause if found.refusal else "the submission was interrupted before Slurm was asked"
     match found.outcome:
         case Outcome.SUBMITTED if found.job_id is not None:

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
+from windlass.app.planning import snapshot_project
 from windlass.app.refreshing import refresh_site
-from windlass.app.running import finish_submission, make_order
 from windlass.app.session import Session
+from windlass.app.shipping import make_put, send_most
+from windlass.app.submitting import send_submission
 from windlass.core.chain import cut_into_links
 from windlass.core.codec import from_json, to_json
 from windlass.core.cost import Cost
@@ -13,18 +16,23 @@ from windlass.core.job import make_script, make_token
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord, RunState, Submission
 from windlass.edges.host import Request, expect
-from windlass.edges.submission import make_submit_request, read_submit_reply
+from windlass.edges.settings import load_run_spec
 from windlass.errors import RunFolderGone, SiteNotReady, UsageError
 from windlass_job import wire
 
 
-def resume_run(session: Session, record: RunRecord, *, time: timedelta | None = None) -> RunRecord:
-    """The record of the run, waiting again. A run that still lives or is done is refused."""
+def resume_run(
+    session: Session, record: RunRecord, *, time: timedelta | None = None, update_code: bool = False
+) -> RunRecord:
+    """The record of the run, waiting again. A run that still lives or is done is refused.
+
+    `update_code`: the project as it is now goes over the run's files first; what the run wrote stays.
+    """
     record = refresh_site(session, record.site, [record])[0] if not record.state.is_final else record
     _refuse_unless_over(record)
-    site = session.site(record.site)
-    host = session.host(site)
     plan = make_next_plan(record, _load_plan(session, record), time)
+    if update_code:
+        _send_code(session, record)
     last = Submission(number=plan.number, token=make_token(plan), first_link=plan.first_link, links=plan.links)
     submissions = (*(one for one in record.submissions if one.job_id is not None), last)
     again = replace(
@@ -37,22 +45,20 @@ def resume_run(session: Session, record: RunRecord, *, time: timedelta | None = 
         exit_code=None,
         updated=session.clock(),
     )
-    session.store.save(again)
-    replies = host.ask([_make_files(plan), make_submit_request(make_order(again), site, only_if_ok=True)])
-    expect(replies[0], SiteNotReady, "the script could not be written")
-    return finish_submission(session, again, read_submit_reply(replies[1]), before=record)
+    return send_submission(session, again, _make_files(plan), before=record)
 
 
 def make_next_plan(record: RunRecord, plan: Plan, time: timedelta | None) -> Plan:
     """The old plan with what is left of it; when its time was used up, as much again."""
     first = (record.link or 0) + 1
     if time is not None:
-        links = cut_into_links(time, plan.link_time if plan.links > 1 else None, plan.notice)
+        links = cut_into_links(time, plan.link_limit, plan.notice)
     else:
         links = cut_into_links(plan.link_time, None, plan.notice)
         left = plan.first_link + plan.links - first
         links = replace(links, count=left if left > 0 else plan.links)
-    cost = Cost(unit=plan.cost.unit, one_link=plan.cost.one_link, whole=plan.cost.one_link * links.count)
+    one_link = plan.cost.one_link * (links.time / plan.link_time)
+    cost = Cost(unit=plan.cost.unit, one_link=one_link, whole=one_link * links.count)
     number = max((one.number for one in record.submissions), default=0) + 1
     return replace(
         plan, number=number, first_link=first, links=links.count, link_time=links.time, cost=cost, reasons=()
@@ -64,6 +70,21 @@ def _refuse_unless_over(record: RunRecord) -> None:
         raise UsageError(f"run {record.run_id} is {record.state}: there is nothing to resume yet")
     if record.state is RunState.DONE:
         raise UsageError(f"run {record.run_id} is done", hint=f"windlass fetch {record.run_id}")
+
+
+def _send_code(session: Session, record: RunRecord) -> None:
+    project = Path(record.project or "")
+    if not record.project or not project.is_dir():
+        raise UsageError(f"the project of run {record.run_id} is not on this machine: {record.project}")
+    spec, _ = load_run_spec(project, record.site, session.environ)
+    snapshot = snapshot_project(session, project, spec)
+    root = record.folder.rsplit(f"/{wire.RUNS}/", 1)[0]
+    host = session.host(session.site(record.site))
+    put = make_put(root, snapshot, send_most(host, root, snapshot))
+    arguments = {**put.arguments, "run_id": record.run_id, "manifest": snapshot.manifest.as_json()}
+    reply = host.ask([Request(operation="update_code", arguments=arguments, payload=put.payload, idempotent=True)])[0]
+    changed = expect(reply, SiteNotReady, "the code could not be updated").values["changed"]
+    session.tell(f"{len(changed)} files changed: {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}")
 
 
 def _load_plan(session: Session, record: RunRecord) -> Plan:

@@ -1,19 +1,18 @@
 """One use of Windlass: the laptop's folders, the store, and the connections opened so far."""
 
-import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from windlass.core.facts import Facts
-from windlass.core.names import SUFFIX_LENGTH, SUFFIX_LETTERS
-from windlass.core.site import Site
-from windlass.edges.cluster import Cluster
 from windlass.edges.folders import Folders
-from windlass.edges.host import Host
-from windlass.edges.site_files import load_site
 from windlass.edges.store import Store
+
+if TYPE_CHECKING:  # imported where it is needed: a look into the store alone must start fast
+    from windlass.core.facts import Facts
+    from windlass.core.site import Site
+    from windlass.edges.cluster import Cluster
+    from windlass.edges.host import Host
 
 POCKET_MARK = "@pocket"
 _FACTS_LAST_S = 600.0
@@ -60,24 +59,29 @@ class Session:
             self._store = Store(self.folders.state / "windlass.db", tell=self.tell)
         return self._store
 
-    def site(self, name: str) -> Site:
+    def site(self, name: str) -> "Site":
         """Ready to use: what a mark in the file stands for on this machine is filled in."""
         if name not in self._sites:
+            from windlass.edges.site_files import load_site
+
             self._sites[name] = self._fill_pocket(load_site(name, self.folders))
         return self._sites[name]
 
-    def host(self, site: Site) -> Host:
+    def host(self, site: "Site") -> "Host":
         if site.name not in self._hosts:
             self._hosts[site.name] = self._open_host(site)
         return self._hosts[site.name]
 
-    def cluster(self, site: Site) -> Cluster:
+    def cluster(self, site: "Site") -> "Cluster":
         if site.name not in self._clusters:
+            from windlass.edges.cluster import Cluster
+
             self._clusters[site.name] = Cluster(self.host(site), site)
         return self._clusters[site.name]
 
-    def facts(self, site: Site, *, max_age_s: float = _FACTS_LAST_S) -> Facts:
+    def facts(self, site: "Site", *, max_age_s: float = _FACTS_LAST_S) -> "Facts":
         """What is known of the site, surveyed again when it is older than that."""
+        from windlass.core.facts import Facts
         from windlass.edges.survey import take_survey
 
         key = f"facts:{site.name}"
@@ -89,6 +93,10 @@ class Session:
         return facts
 
     def make_suffix(self) -> str:
+        import secrets
+
+        from windlass.core.names import SUFFIX_LENGTH, SUFFIX_LETTERS
+
         return "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(SUFFIX_LENGTH))
 
     def close(self) -> None:
@@ -100,15 +108,17 @@ class Session:
             self._store.close()
             self._store = None
 
-    def _fill_pocket(self, site: Site) -> Site:
+    def _fill_pocket(self, site: "Site") -> "Site":
         if site.software.slurm_path != POCKET_MARK:
             return site
+        from dataclasses import replace
+
         from windlass.pocket.programs import ensure_bin
 
         programs = ensure_bin(find_pocket_folder(self.folders, self.environ))
         return replace(site, software=replace(site.software, slurm_path=str(programs)))
 
-    def _open_host(self, site: Site) -> Host:
+    def _open_host(self, site: "Site") -> "Host":
         if site.is_local:
             from windlass.edges.local_host import LocalHost
 

@@ -3,18 +3,19 @@
 from windlass.app.following import Update, follow
 from windlass.app.session import Session
 from windlass.cli.output import Output
-from windlass.cli.words import format_clock, format_end
+from windlass.cli.rows import format_clock
+from windlass.cli.words import format_end
 from windlass.core.record import RunRecord, RunState
 from windlass.errors import ExitCode, Interrupted
 
 
 def show_until_the_end(output: Output, session: Session, record: RunRecord, *, from_end: bool = False) -> int:
     """0 when the run is done, 7 when it ended in another way."""
-    last = record
+    last, told = record, ""
     try:
         for update in follow(session, record, from_end=from_end):
             last = update.record or last
-            _show(output, update, last)
+            told = _show(output, update, told)
     except KeyboardInterrupt:
         raise Interrupted(
             "stopped following",
@@ -35,13 +36,17 @@ def show_end(output: Output, session: Session, record: RunRecord) -> int:
     return int(ExitCode.JOB_FAILED)
 
 
-def _show(output: Output, update: Update, last: RunRecord) -> None:
+def _show(output: Output, update: Update, told: str) -> str:
+    """What was told of its state last: not everything new in a record is news to the reader."""
     if update.problem:
         output.tell(output.paint(update.problem, "yellow"))
     if update.log:
         output.show_bytes(update.log)
-    if update.record is not None and not update.record.state.is_final:
-        output.tell(output.paint(_format_state(last), "grey"))
+    if update.record is None or update.record.state.is_final or _format_state(update.record) == told:
+        return told
+    told = _format_state(update.record)
+    output.tell(output.paint(told, "grey"))
+    return told
 
 
 def _format_state(record: RunRecord) -> str:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from typing import NoReturn
 
 import click
 
@@ -94,7 +95,20 @@ def main(argv: list[str] | None = None) -> None:
     if output.as_json:
         position = arguments.index("--json")
         arguments = arguments[:position] + arguments[position + 1 :]
-    sys.exit(_run(arguments, output))
+    code = _run(arguments, output)
+    if argv is None:
+        _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """At once: Python would first take all modules apart, an eighth of the time of `windlass ps --cached`."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # nobody reads it any more
+        pass
+    os._exit(code)
 
 
 def _run(arguments: list[str], output: Output) -> int:

@@ -2,14 +2,15 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from windlass.app.planning import Wanted
-from windlass.app.projects import find_project_folder
 from windlass.app.session import Session
 from windlass.cli.output import Output
-from windlass.core.layers import Flag
 from windlass.edges.folders import find_folders
-from windlass.edges.settings import load_site_name
+
+if TYPE_CHECKING:
+    from windlass.app.planning import Wanted
+    from windlass.core.layers import Flag
 
 HERE = "here"
 
@@ -18,7 +19,11 @@ def open_session(output: Output) -> Session:
     return Session(folders=find_folders(os.environ), environ=os.environ, tell=output.tell)
 
 
-def read_wanted(site_name: str | None, flags: tuple[Flag, ...]) -> Wanted:
+def read_wanted(site_name: str | None, flags: "tuple[Flag, ...]") -> "Wanted":
+    from windlass.app.planning import Wanted
+    from windlass.app.projects import find_project_folder
+    from windlass.edges.settings import load_site_name
+
     project = find_project_folder(Path.cwd(), os.environ)
     site = site_name or load_site_name(project, os.environ) or HERE
     return Wanted(project=project, site=site, flags=flags)

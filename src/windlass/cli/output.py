@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from windlass.errors import WindlassError
+from windlass.errors import ExitCode, WindlassError
 
 JSON_VERSION = 1
 _COLOURS = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90"}
@@ -76,7 +76,9 @@ class Output:
         return sys.stderr.isatty() and not self.plain and not self.quiet
 
     def _show_error_in_words(self, error: WindlassError) -> None:
-        lines = [f"{self.paint(f'error[{error.code}]', 'red')}: {error.message}"]
+        is_wish = error.exit_code is ExitCode.INTERRUPTED  # Ctrl-C is no error of anybody's
+        head = "" if is_wish else f"{self.paint(f'error[{error.code}]', 'red')}: "
+        lines = [head + error.message]
         lines += [f"  {detail}" for detail in error.details]
         if error.said:
             words = error.said.strip().splitlines()

@@ -1,62 +1,22 @@
 """Values as people read them: records, plans and findings."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from windlass.core.cost import Cost
 from windlass.core.finding import Diagnosis, Finding
 from windlass.core.plan import Plan
-from windlass.core.record import RunRecord, RunState
+from windlass.core.record import RunRecord
 from windlass.core.site import CostUnit
 from windlass.core.units import format_human_duration
-
-PS_HEAD = ("RUN", "SITE", "STATE", "LINK", "JOB", "AGE", "WHY")
-STATE_COLOURS = {
-    RunState.DONE: "green",
-    RunState.RUNNING: "blue",
-    RunState.FAILED: "red",
-    RunState.LOST: "red",
-    RunState.OUT_OF_TIME: "yellow",
-}
-
-
-def make_row(record: RunRecord, now: float) -> tuple[str, ...]:
-    link = f"{record.link or 0}/{record.links}" if record.links > 1 else ""
-    return (
-        record.run_id,
-        record.site,
-        record.state.value,
-        link,
-        record.job_id or "",
-        format_ago(now - record.created),
-        format_why(record),
-    )
-
-
-def format_why(record: RunRecord) -> str:
-    if record.state is RunState.WAITING and record.expected_start:
-        return f"{record.reason or ''} start about {format_clock(record.expected_start)}".strip()
-    return (record.reason or "")[:60]
-
-
-def format_ago(seconds: float) -> str:
-    """One unit is enough for an age."""
-    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {name}"
-    return f"{max(0, int(seconds))} s"
-
-
-def format_clock(moment: float) -> str:
-    there = datetime.fromtimestamp(moment).astimezone()
-    return f"{there:%a %H:%M}"
 
 
 def format_size(plan: Plan) -> str:
     nodes = f"{plan.nodes} node{'s' if plan.nodes > 1 else ''}"
     gpus = f" x {plan.gpus_per_node} {plan.gpu_spelled or 'GPU'}" if plan.gpus_per_node else ""
     memory = "all its memory" if plan.memory_mb == 0 else f"{plan.memory_mb} MB" if plan.memory_mb else ""
-    cpus = f"{plan.tasks_per_node} x {plan.cpus_per_task} CPUs a node"
+    cores = f"{plan.cpus_per_task} CPU{'s' if plan.cpus_per_task > 1 else ''}"
+    cpus = cores if plan.tasks_per_node == 1 else f"{plan.tasks_per_node} tasks of {cores} a node"
     return ", ".join(part for part in (nodes + gpus, cpus, memory) if part)
 
 

@@ -12,6 +12,7 @@ from windlass.errors import ConnectionLost, HostUnreachable, WindlassError
 # Asked twice they do the same as once. `submit` is not here on purpose, nor are `settle` and `forget_intent`.
 IDEMPOTENT = frozenset(
     (
+        "close_submission",
         "expand",
         "facts",
         "hash_files",
@@ -19,6 +20,7 @@ IDEMPOTENT = frozenset(
         "list_runs",
         "missing_blobs",
         "prepare_run",
+        "put_blobs",
         "read",
         "statuses",
         "submission",

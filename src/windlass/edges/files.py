@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import secrets
 from pathlib import Path
 
 from windlass.errors import DiskFull, StoreError, WindlassError
@@ -24,7 +23,7 @@ def save_file(
     `mode` None keeps that of the file there was (0644 for a new one). Not durable: no fsync, for what can be rebuilt.
     """
     target = Path(os.path.realpath(path))
-    aside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.new")
+    aside = target.with_name(f".{target.name[:200]}.{os.urandom(6).hex()}.new")
     try:
         _write_aside(aside, data, mode=_find_mode(target) if mode is None else mode, is_durable=is_durable)
         aside.replace(target)

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -224,6 +223,8 @@ def _may_be_full(code: int) -> bool:
 
 
 def _is_full(folder: Path) -> bool:
+    import shutil
+
     try:
         return shutil.disk_usage(folder).free < 65536
     except OSError:

@@ -102,10 +102,12 @@ def reconcile(
     """
     deadline = time.monotonic() + wait_s
     found = _examine(cluster, order)
+    if found.result.outcome is Outcome.NOT_SUBMITTED and not found.has_intent and not _close(cluster, order):
+        found = _examine(cluster, order)  # it was begun a moment ago
     while found.result.outcome is Outcome.IN_FLIGHT and time.monotonic() < deadline:
         pause(_PAUSE_S)
         found = _examine(cluster, order)
-    if found.result.outcome is Outcome.NOT_SUBMITTED and found.needs_settling:
+    if found.result.outcome is Outcome.NOT_SUBMITTED and found.has_intent:
         pause(grace_s)
         found = _examine(cluster, order)
     return _settle(cluster, order, found)
@@ -114,6 +116,7 @@ def reconcile(
 @dataclass(frozen=True, kw_only=True)
 class _Found:
     result: SubmitResult
+    has_intent: bool
     needs_settling: bool  # an intent without receipt
 
 
@@ -130,11 +133,12 @@ def _examine(cluster: Cluster, order: Order) -> _Found:
     intent, receipt = lying.get("intent"), lying.get("receipt")
     answer = _read_answer(receipt, lying)
     queue_answered, jobs = True, _NO_JOBS
-    if intent is not None or receipt is not None:
+    if intent is not None or receipt is not None or lying.get("folder_gone"):
         queue_answered, jobs = _look(cluster, order)
     evidence = Evidence(
         has_intent=intent is not None,
         has_receipt=receipt is not None,
+        folder_gone=bool(lying.get("folder_gone")),
         in_flight=bool(lying.get("in_flight")),
         told_id=answer.job_id if isinstance(answer, Submitted) else None,
         is_refused=isinstance(answer, Refusal) and answer.kind.is_certain,
@@ -147,7 +151,18 @@ def _examine(cluster: Cluster, order: Order) -> _Found:
     outcome, job_id = decide(evidence, run_id=order.run_id, token=order.token)
     refusal = answer if isinstance(answer, Refusal) and outcome is not Outcome.SUBMITTED else None
     result = SubmitResult(outcome=outcome, job_id=job_id, refusal=refusal, existed=receipt is not None)
-    return _Found(result=result, needs_settling=intent is not None and receipt is None)
+    needs_settling = intent is not None and receipt is None
+    return _Found(result=result, has_intent=intent is not None, needs_settling=needs_settling)
+
+
+def _close(cluster: Cluster, order: Order) -> bool:
+    """From now on this submission cannot happen any more; False: it did, a moment ago."""
+    place: Json = {"folder": order.folder, "number": order.number, "token": order.token}
+    (reply,) = cluster.host.ask([Request(operation="close_submission", arguments=place)])
+    if reply.kind in ("exists", "in-flight"):
+        return False
+    _expect(reply, "the submission cannot be closed")
+    return True
 
 
 def _look(cluster: Cluster, order: Order) -> tuple[bool, tuple[JobSeen, ...]]:

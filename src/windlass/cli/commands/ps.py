@@ -7,7 +7,7 @@ import click
 from windlass.app.session import Session
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
-from windlass.cli.words import PS_HEAD, make_row
+from windlass.cli.rows import PS_HEAD, make_row
 from windlass.core.record import RunRecord
 
 

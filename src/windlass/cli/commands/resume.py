@@ -11,10 +11,18 @@ from windlass.errors import ExitCode, UsageError
 @click.command("resume")
 @click.argument("run", default="last")
 @click.option("--time", "time_text", metavar="TIME", help="For how long; default: what was left, or as long again.")
+@click.option("--update-code", is_flag=True, help="Send the project as it is now first; what the run wrote stays.")
 @click.option("-d", "--detach", is_flag=True, help="Do not follow.")
 @click.pass_obj
-def command(output: Output, /, run: str, time_text: str | None, detach: bool) -> int:
-    """Submit RUN once more in its own folder, so that it goes on from its checkpoints."""
+def command(output: Output, /, run: str, time_text: str | None, update_code: bool, detach: bool) -> int:
+    """Submit RUN once more in its own folder, so that it goes on from its checkpoints.
+
+    \b
+    Examples:
+      windlass resume                       the last run, with the time it had left
+      windlass resume digits --time 12h
+      windlass resume digits --update-code  after mending a mistake in the code
+    """
     from windlass.app.resuming import resume_run
     from windlass.cli.following import show_until_the_end
 
@@ -23,7 +31,7 @@ def command(output: Output, /, run: str, time_text: str | None, detach: bool) ->
     except Unreadable as problem:
         raise UsageError(f"--time: {problem}") from problem
     with open_session(output) as session:
-        record = resume_run(session, session.store.load(run), time=time)
+        record = resume_run(session, session.store.load(run), time=time, update_code=update_code)
         output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")
         if output.as_json:
             output.show_json({"run": record})

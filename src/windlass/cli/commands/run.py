@@ -10,6 +10,7 @@ from windlass.cli.following import show_until_the_end
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import on_option, setting_options, take_flags
 from windlass.cli.output import Output
+from windlass.cli.progress import Progress
 from windlass.cli.words import format_cost, format_findings, format_size, format_time
 from windlass.core.units import format_bytes
 from windlass.errors import ExitCode
@@ -35,7 +36,8 @@ def command(output: Output, /, site_name: str | None, detach: bool, force: bool,
     with open_session(output) as session:
         planned = plan_run(session, wanted)
         _tell_plan(output, planned)
-        record = start_run(session, planned, force=force)
+        with Progress(output, "sending") as progress:
+            record = start_run(session, planned, force=force, progress=progress.update)
         output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")
         if detach or output.as_json:
             _show_detached(output, record.run_id, record)

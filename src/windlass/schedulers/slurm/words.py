@@ -57,7 +57,7 @@ def explain_reason(reason: str | None) -> tuple[str, str | None]:
     for pattern, sentence, hint in _PATTERNS:
         match = pattern.match(word)
         if match:
-            return sentence.format(**{name: text or "" for name, text in match.groupdict().items()}), hint
+            return sentence.format(**{name: text or "" for name, text in match.groupdict().items()}).strip(), hint
     return (f"Slurm says: {word}", None) if word else ("Slurm gives no reason yet", None)
 
 
@@ -109,6 +109,8 @@ _REASONS: dict[str, tuple[str, str | None]] = {
     "MaxRequeueExceeded": ("it was requeued too often", "find out why its nodes fail, then submit anew"),
     "SystemFailure": ("Slurm itself, a disk or the network failed", None),
     "NonZeroExitCode": ("it ended with an exit code that is not 0", None),
+    # 22.05 says this also of a job whose script was killed by a signal.
+    "JobLaunchFailure": ("a node could not start it, or it was killed", None),
     "TimeLimit": ("it reached its time limit", None),
     "OutOfMemory": ("it used more memory than it had asked for", None),
     "FedJobLock": ("the clusters of the federation are agreeing on where it runs", None),
@@ -134,7 +136,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
         "wait, or choose another partition",
     ),
     (
-        re.compile(r"launch failed requeued held|JobLaunchFailure|.*launch failure.*", re.IGNORECASE),
+        re.compile(r"launch failed requeued held", re.IGNORECASE),
         "a node could not start it, and Slurm holds it",
         "scontrol release ID, or cancel it and submit anew",
     ),

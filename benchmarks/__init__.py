@@ -1,0 +1,1 @@
+"""One program a question, peers beside us in the same run, ratios printed. `python -m benchmarks` asks them all."""

@@ -1,0 +1,10 @@
+"""All benchmarks, one after the other, each in a process of its own."""
+
+import subprocess
+import sys
+
+NAMES = ("startup", "snapshot", "connection", "submit", "ps")
+
+if __name__ == "__main__":
+    codes = [subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]]).returncode for name in NAMES]
+    sys.exit(max(codes))
