@@ -11,6 +11,8 @@ from windlass_job import wire
 
 pytest_plugins = ["tests.cluster.fixtures"]
 
+_TESTS = Path(__file__).parent
+_SLOW_ROOMS = frozenset({"app", "cli", "contracts", "docs", "examples", "job", "pocket"})
 _OF_A_RUN = {value for name, value in vars(wire).items() if name.startswith("ENV_")}
 
 # Derandomized: a failure is the same for everybody. No deadline: a busy machine is slow.
@@ -26,12 +28,14 @@ def pytest_configure() -> None:
             del os.environ[name]
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups, and before -m deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup`, one worker takes all tests with the real cluster, one after another."""
+    """One worker takes all tests with the real cluster; rooms that start processes by the dozen are slow."""
     for item in items:
         if item.get_closest_marker("slurm"):
             item.add_marker(pytest.mark.xdist_group("slurm"))
+        if item.path.relative_to(_TESTS).parts[0] in _SLOW_ROOMS:
+            item.add_marker(pytest.mark.slow)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ def _is_version(python: str, version: str) -> bool:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, _ROOT], check=True
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, _ROOT],
+        check=True,
     )
     (built,) = folder.glob("windlass-*.whl")
     return built
@@ -55,7 +56,7 @@ def test_a_wheel_is_all_one_needs(version: str, wheel: Path, places: Places, tmp
     project.mkdir()
 
     def run(*args: str) -> subprocess.CompletedProcess[str]:
-        command = [venv / "bin/windlass", *args]
+        command = [str(venv / "bin/windlass"), *args]
         return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
 
     assert "Commands:" in run("--help").stdout

@@ -56,6 +56,7 @@ _ERR = disk.as_path(wire.SUBMIT_ERR)
 _CHILD = b"child."  # child.NONCE: the process that becomes sbatch
 _ENDED = b"ended."  # ended.NONCE: the child is over, and what it did is not known
 _SEAL = b"seal."  # seal.NONCE: no child of this intent may start any more
+_NOTHING = {"intent": None, "receipt": None, "out": "", "err": "", "in_flight": False}
 
 
 def submit(call: "Call") -> "Answer":
@@ -79,8 +80,9 @@ def submit(call: "Call") -> "Answer":
 
 
 def look_at_submission(call: "Call") -> "Answer":
-    folder_gone = not os.path.isdir(disk.as_path(call.arguments["folder"]))
-    return dict(_look(_find_place(call.arguments)), folder_gone=folder_gone), b""
+    if not os.path.isdir(disk.as_path(call.arguments["folder"])):
+        return dict(_NOTHING, folder_gone=True), b""
+    return dict(_look(_find_place(call.arguments)), folder_gone=False), b""
 
 
 def settle(call: "Call") -> "Answer":
@@ -115,20 +117,17 @@ def close_submission(call: "Call") -> "Answer":
         return _close_folder(folder), b""
     os.makedirs(place, exist_ok=True)
     found = _look(place)
-    is_closed = (found["intent"] or {}).get("closed")
-    if found["receipt"] is not None and not is_closed:
+    intent = found["intent"]
+    if found["receipt"] is not None and not (intent or {}).get("closed"):
         raise disk.Refused("exists", "submission %s has a receipt" % number)
-    if not is_closed:
+    if not (intent or {}).get("closed"):
         intent = dict(_make_intent(dict(call.arguments, argv=[])), closed=True)
-        try:
-            disk.write_new(os.path.join(place, _INTENT), disk.make_json(intent))
-        except FileExistsError:
-            raise disk.Refused("in-flight", "submission %s was begun a moment ago" % number) from None
-        disk.flush(place)
+        if not _claim(place, intent):
+            raise disk.Refused("in-flight", "submission %s was begun a moment ago" % number)
     if found["receipt"] is None:
         words = "closed: the command that was to send it had ended before"
-        receipt = {"job_id": None, "exit_code": None, "refused": True, "out": "", "err": words, "time": time.time()}
-        disk.publish(os.path.join(place, _RECEIPT), disk.make_json(receipt))
+        receipt = {"job_id": None, "exit_code": None, "refused": True, "out": "", "err": words}
+        _publish(place, dict(receipt, token=intent["token"], nonce=intent["nonce"], time=time.time()))
     return {"closed": True}, b""
 
 

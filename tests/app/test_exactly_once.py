@@ -22,7 +22,6 @@ from tests.conftest import Places
 from windlass.core.record import RunRecord, RunState
 from windlass_job.faults import FAULT_POINTS, VARIABLE
 
-NAME = "once"
 HOSTS = ("login-direct", "login", "login-direct", "login-direct", "login", "login-direct")
 
 # What is killed -> how it is done, and how often.
@@ -42,11 +41,11 @@ KILLS: dict[str, tuple[Callable[[Bench], None], int]] = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
+    folder = tmp_path / f"once{time.time_ns() // 1_000_000}"  # its jobs are told apart from an earlier test's
     folder.mkdir()
     (folder / "train.py").write_text("pass\n")
     (folder / "windlass.toml").write_text(
-        f'[run]\nname = "{NAME}"\ncommand = "true"\n[resources]\ntime = "10m"\ncpus = 1\nmemory = "100M"\n'
+        f'[run]\nname = "{folder.name}"\ncommand = "true"\n[resources]\ntime = "10m"\ncpus = 1\nmemory = "100M"\n'
     )
     return folder
 
@@ -78,7 +77,7 @@ def test_killed_at_every_step_each_run_is_submitted_once_or_not_at_all(
             done = [trial for some in pool.map(lambda bench: list(_work(bench, waiting)), benches) for trial in some]
         # What comes late comes now: nothing may be on its way any more.
         time.sleep(2)
-        found = count_jobs(NAME)
+        found = count_jobs(project.name)
     slurm.cancel_all()
 
     with capsys.disabled():
@@ -111,7 +110,7 @@ def test_a_controller_that_is_down_leaves_it_unclear_until_it_is_back(
         record = bench.look_for_new()
         assert record is not None
         again = bench.resume(record)
-        found = count_jobs(NAME)
+        found = count_jobs(project.name)
     slurm.cancel_all()
 
     assert "SubmissionUnclear" in str(told.problem)
@@ -122,9 +121,7 @@ def test_a_controller_that_is_down_leaves_it_unclear_until_it_is_back(
 
 @pytest.mark.slurm
 @pytest.mark.slow
-def test_a_job_that_slurm_forgot_is_lost_though_its_number_is_another_jobs(
-    slurm: SlurmCluster, project: Path
-) -> None:
+def test_a_job_that_slurm_forgot_is_lost_though_its_number_is_another_jobs(slurm: SlurmCluster, project: Path) -> None:
     """Killed within seconds of a submission, slurmctld forgets it and gives its number to the next job."""
     slurm.reset()
     with open_bench(slurm, project, 1, "login-direct") as bench:

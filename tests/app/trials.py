@@ -193,12 +193,12 @@ def kill_client_of_stopped_sbatch(bench: Bench) -> None:
     victim.wait_for_start()
     pid = bench.read_pid("sbatch")
     assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
+    _kill(pid, signal.SIGSTOP)
     victim.kill()
     victim.end()
     (seen,) = (one for one in run_command(look, bench.place).records if one.run_id not in bench.known)
     assert seen.state is RunState.SUBMITTING
-    os.kill(pid, signal.SIGCONT)
+    _kill(pid, signal.SIGCONT)
 
 
 def kill_client_of_stopped_deputy(bench: Bench) -> None:
@@ -208,15 +208,15 @@ def kill_client_of_stopped_deputy(bench: Bench) -> None:
     victim.wait_for_start()
     deputy = bench.read_pid("deputy")
     assert deputy is not None
-    time.sleep(bench.pick_moment())
-    os.kill(deputy, signal.SIGSTOP)
+    time.sleep(bench.pick_moment() * 0.7)
+    _kill(deputy, signal.SIGSTOP)
     time.sleep(0.05)
     victim.kill()
     victim.end()
     try:
         run_command(look, bench.place)
     finally:
-        os.kill(deputy, signal.SIGCONT)
+        _kill(deputy, signal.SIGCONT)
     _wait_for_end(deputy)
 
 
@@ -241,6 +241,7 @@ def _kill_during(bench: Bench, find: Callable[[Victim], Iterable[int | None]]) -
     victim = Victim(submit, bench.place)
     victim.wait_for_start()
     targets = list(find(victim))
+    assert targets
     time.sleep(bench.pick_moment())
     for pid in targets:
         _kill(pid)
@@ -268,10 +269,11 @@ def _list_processes() -> Iterator[tuple[int, bytes]]:
                 yield int(path.name), (path / "cmdline").read_bytes()
 
 
-def _kill(pid: int | None) -> None:
+def _kill(pid: int | None, number: int = signal.SIGKILL) -> None:
+    """One that is gone already is fine: the moment came late."""
     if pid is not None:
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
 
 def _wait_for_end(pid: int) -> None:

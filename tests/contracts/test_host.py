@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from tests.cluster.cluster import SlurmCluster
-from tests.cluster.fixtures import slurm as slurm
 from tests.contracts.host_requests import (
     HELLO,
     RUN_JSON,

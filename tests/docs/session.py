@@ -1,5 +1,6 @@
 """A reader at a terminal: types the commands of a page, one after another, and compares what is shown."""
 
+import json
 import os
 import re
 import subprocess
@@ -37,6 +38,16 @@ class Reader:
             (self.project / block.title).write_text(block.text)
         elif block.language == "python" and block.mark == "run":
             self._run([sys.executable, "-c", block.text], block)
+
+    def leave(self, site: str) -> None:
+        """Nothing of ours stays at a site: neither runs nor an open connection."""
+        listed = subprocess.run(
+            ["windlass", "ps", "--json", "--all", "--on", site], env=self._env, capture_output=True, check=False
+        )
+        runs = [one["run_id"] for one in json.loads(listed.stdout or b"{}").get("runs", ())]
+        for command in (["cancel", *runs], ["rm", "--yes", *runs], ["logout", site]):
+            if command[-1] not in ("cancel", "--yes"):
+                subprocess.run(["windlass", *command], env=self._env, capture_output=True, timeout=120, check=False)
 
     def _type(self, step: Step, block: Block, *, expected: int) -> None:
         done = self._run(["bash", "-c", _SHELL.format(command=step.command)], block, expected=expected)
