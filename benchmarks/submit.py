@@ -22,7 +22,7 @@ TITLE = "submission of a project of 10 files, over an open connection"
 MOST_ROUND_TRIPS = 2.0
 BUDGET = 1.5
 _REPEATS = 9
-_OPTIONS = "--hold --parsable --mem=100M --time=10"
+_OPTIONS = "--parsable --mem=100M --time=10"
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def _make_sbatch(folder: Path) -> None:
 
 def _make_bare(cluster: SlurmCluster, name: str, folder: Path, home: Path) -> Callable[[], object]:
     shared = ["-o", "ControlMaster=auto", "-o", f"ControlPath={home}/{name}", "-o", "ControlPersist=60"]
-    argv = ["ssh", "-F", str(cluster.ssh_config), *shared, name, f"sbatch {_OPTIONS} {folder}/job.sh"]
+    argv = ["ssh", "-F", str(cluster.ssh_config), *shared, name, f"{folder}/bin/sbatch {_OPTIONS} {folder}/job.sh"]
     return lambda: subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -21,7 +21,7 @@ from windlass.app.fetching import Fetched, fetch_run
 from windlass.app.following import Update
 from windlass.app.following import follow as follow_run
 from windlass.app.following import wait as wait_for_run
-from windlass.app.logs import read_log
+from windlass.app.logs import open_log, read_log
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.refreshing import refresh
 from windlass.app.removing import remove_run
@@ -35,6 +35,7 @@ from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
 from windlass.core.units import read_duration
 from windlass.edges.folders import find_folders
+from windlass.edges.settings import load_site_name
 from windlass.errors import WindlassError
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "wait",
 ]
 
+HERE = "here"
 Run = RunRecord | str  # a record, or a run id, its beginning, its name, or "last"
 
 
@@ -70,14 +72,16 @@ def open_session() -> Session:
     return Session(folders=find_folders(os.environ), environ=os.environ)
 
 
-def plan(project: str | Path = ".", *, on: str = "here", session: Session | None = None, **settings: object) -> Planned:
+def plan(
+    project: str | Path = ".", *, on: str | None = None, session: Session | None = None, **settings: object
+) -> Planned:
     """What `run` would submit. Settings are dotted keys with two underscores: `resources__nodes=2`, or `time="3d"`."""
     with _use(session) as used:
         return plan_run(used, _make_wanted(project, on, settings))
 
 
 def run(
-    project: str | Path = ".", *, on: str = "here", session: Session | None = None, **settings: object
+    project: str | Path = ".", *, on: str | None = None, session: Session | None = None, **settings: object
 ) -> RunRecord:
     """Plan, check, ship and submit; returns at once. Raises CheckFailed or ClusterRefused."""
     with _use(session) as used:
@@ -99,7 +103,8 @@ def load(name: str, *, session: Session | None = None) -> RunRecord:
 
 def follow(run: Run, *, session: Session) -> Iterator[Update]:
     """States and words as they come, until the run ends."""
-    yield from follow_run(session, _find(session, run))
+    record = _find(session, run)
+    yield from follow_run(session, record, reader=open_log(session, record))
 
 
 def wait(run: Run, *, session: Session | None = None) -> RunRecord:
@@ -169,9 +174,10 @@ def _find(session: Session, run: Run) -> RunRecord:
     return session.store.load(run) if isinstance(run, str) else run
 
 
-def _make_wanted(project: str | Path, on: str, settings: dict[str, object]) -> Wanted:
+def _make_wanted(project: str | Path, on: str | None, settings: dict[str, object]) -> Wanted:
     flags = tuple(Flag(key=_make_key(name), value=value, option=name) for name, value in settings.items())
-    return Wanted(project=Path(project), site=on, flags=flags)
+    folder = Path(project).resolve()
+    return Wanted(project=folder, site=on or load_site_name(folder, os.environ) or HERE, flags=flags)
 
 
 def _make_key(name: str) -> str:

@@ -99,7 +99,7 @@ class CheckFailed(WindlassError):
 class ClusterRefused(WindlassError):
     """Slurm refused the job. Its own words are quoted, with the most likely cause.
 
-    Nothing was submitted. The files already sent stay in the run folder and are reused.
+    Nothing was submitted, and the run leaves nothing behind.
     """
 
     code = "E301"
@@ -166,7 +166,7 @@ class ConnectionLost(WindlassError):
 
 
 class SiteNotReady(WindlassError):
-    """The site answered, but something Windlass needs is missing there (Python 3.6+, Slurm commands, a writable folder).
+    """The site answered, but something Windlass needs is missing there (Python 3.6, Slurm's commands, a folder).
 
     `windlass site check SITE` tells what is there and what is not.
     """

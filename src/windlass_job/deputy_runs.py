@@ -16,6 +16,7 @@ _RUNS = disk.as_path(wire.RUNS)
 _BLOBS = disk.as_path(wire.BLOBS)
 _RUN_JSON = disk.as_path(wire.RUN_JSON)
 _STATUS = disk.as_path(wire.STATUS)
+_STOP = disk.as_path(wire.STOP)
 _SUBMISSIONS = disk.as_path(wire.SUBMISSIONS)
 _NEW = b".new-"
 _TRASH = b".trash-"
@@ -106,11 +107,12 @@ def remove_run(call: "Call") -> "Answer":
 
 
 def get_statuses(call: "Call") -> "Answer":
-    """status.json of many runs; a folder that is not there any more is named in `gone`."""
+    """status.json of many runs; folders not there any more are named in `gone`, those told to stop in `stops`."""
     folders = call.arguments["folders"]
     statuses = [_try_json(os.path.join(disk.as_path(folder), _STATUS)) for folder in folders]
     gone = [folder for folder in folders if not os.path.isdir(disk.as_path(folder))]
-    return {"statuses": statuses, "gone": gone}, b""
+    stops = {folder: stop for folder in folders for stop in _read_stop(disk.as_path(folder))}
+    return {"statuses": statuses, "gone": gone, "stops": stops}, b""
 
 
 def list_runs(call: "Call") -> "Answer":
@@ -137,6 +139,15 @@ def touch_stop(call: "Call") -> "Answer":
     number = int(call.arguments.get("number") or 0)
     disk.replace(os.path.join(folder, disk.as_path(wire.STOP)), b"%d\n" % number)
     return {}, b""
+
+
+def _read_stop(folder: bytes) -> "List[int]":
+    """The number of the last submission that must not start any more; 0 for every one; none when not told to stop."""
+    try:
+        told = disk.read_bytes(os.path.join(folder, _STOP)).strip()
+    except OSError:
+        return []
+    return [int(told) if told.isdigit() else 0]
 
 
 def _cut_payload(call: "Call") -> "Any":
@@ -214,9 +225,7 @@ def _build_folder(new: bytes, root: bytes, blobs: "Dict[str, Any]", files: "List
     for target, path in links:  # last, so that nothing was written through one
         os.symlink(target, path)
     # Flushed in a second pass: by now the system has begun to write them all.
-    for path in written + sorted(folders):
-        disk.flush(path)
-        call.beat()
+    disk.flush_all(written + sorted(folders), call.beat)
 
 
 def _update_file(path: bytes, root: bytes, blobs: "Dict[str, Any]", file: "Dict[str, Any]") -> bool:

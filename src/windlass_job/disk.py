@@ -9,11 +9,12 @@ import os
 
 TYPE_CHECKING = False  # `typing` costs 10 ms at start on Python 3.6
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional, Union
+    from typing import Any, Callable, Dict, List, Optional, Union
 
     Buffer = Union[bytes, memoryview]
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_FLUSHERS = 8
 
 
 class Refused(Exception):
@@ -82,10 +83,16 @@ def replace(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
     flush(os.path.dirname(path))
 
 
-def publish(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
-    """Like `replace`, but FileExistsError when the file is there already: of many at once, one succeeds."""
-    aside = _write_aside(path, content, mode)
+def publish(path: bytes, content: "Buffer", mode: int = 0o666, also: "Optional[bytes]" = None) -> None:
+    """Like `replace`, but FileExistsError when the file is there already: of many at once, one succeeds.
+
+    Flushed at the end, in one go: after a power cut the file may be there and empty, and readers must bear that.
+    also: a folder above that is new too.
+    """
+    folder, name = os.path.split(path)
+    aside = _make_aside(folder, name)
     try:
+        write_new(aside, content, mode)
         os.link(aside, path)
     except FileExistsError:
         # A file server's first answer may have been lost on its way: then it is our own file that is there.
@@ -95,10 +102,9 @@ def publish(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
         if error.errno in NO_SPACE:
             raise
         write_new(path, content, mode)  # a file system without hard links: a crash right here leaves a part
-        flush(path)
     finally:
         remove_if_there(aside)
-    flush(os.path.dirname(path))
+    flush_all([path, folder] + ([also] if also else []))
 
 
 def flush(path: bytes) -> None:
@@ -111,6 +117,37 @@ def flush(path: bytes) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def flush_all(paths: "List[bytes]", beat: "Callable[[], None]" = lambda: None) -> None:
+    """Side by side: a disk brings twenty files home in the time of two (measured on ext4: 10 ms, not 83)."""
+    import threading
+
+    left, errors = list(paths), []  # type: List[bytes], List[OSError]
+
+    def work(after: "Callable[[], None]" = lambda: None) -> None:
+        while not errors:
+            try:
+                flush(left.pop())
+            except IndexError:
+                return
+            except OSError as error:
+                errors.append(error)
+            after()
+
+    helpers = [threading.Thread(target=work) for _ in range(min(_FLUSHERS, len(left)) - 1)]
+    started = []
+    for helper in helpers:
+        try:
+            helper.start()
+        except RuntimeError:  # the login node allows no more threads: fewer will do
+            break
+        started.append(helper)
+    work(beat)
+    for helper in started:
+        helper.join()
+    if errors:
+        raise errors[0]
 
 
 def remove_if_there(path: bytes) -> None:
@@ -126,8 +163,7 @@ def make_suffix() -> bytes:
 
 
 def _write_aside(path: bytes, content: "Buffer", mode: int) -> bytes:
-    folder, name = os.path.split(path)
-    aside = os.path.join(folder, b"." + name[:200] + b"." + make_suffix())
+    aside = _make_aside(*os.path.split(path))
     try:
         write_new(aside, content, mode)
         flush(aside)
@@ -135,3 +171,7 @@ def _write_aside(path: bytes, content: "Buffer", mode: int) -> bytes:
         remove_if_there(aside)
         raise
     return aside
+
+
+def _make_aside(folder: bytes, name: bytes) -> bytes:
+    return os.path.join(folder, b"." + name[:200] + b"." + make_suffix())

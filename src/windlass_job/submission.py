@@ -181,6 +181,7 @@ def _make_intent(arguments: "Dict[str, Any]") -> "Dict[str, Any]":
         describe_process(),
         token=arguments["token"],
         argv=arguments["argv"],
+        about=arguments.get("about"),  # which links: for whoever reads the folder without the laptop
         nonce=disk.make_suffix().decode(),
         time=time.time(),
         timeout_s=float(arguments.get("timeout_s") or DEFAULT_TIMEOUT_S),
@@ -190,8 +191,7 @@ def _make_intent(arguments: "Dict[str, Any]") -> "Dict[str, Any]":
 def _claim(place: bytes, intent: "Dict[str, Any]") -> bool:
     path = os.path.join(place, _INTENT)
     try:
-        disk.publish(path, disk.make_json(intent))
-        disk.flush(os.path.dirname(place))
+        disk.publish(path, disk.make_json(intent), also=os.path.dirname(place))
     except FileExistsError:
         return False
     except OSError:  # no space: nothing was started, and nobody need wonder
@@ -303,9 +303,8 @@ def _prepare_child(place: bytes, intent: "Dict[str, Any]", deadline: float) -> N
         raise RuntimeError("too late")
     signal.setitimer(signal.ITIMER_REAL, left_s + _ALARM_S)
     record = os.path.join(place, _CHILD + intent["nonce"].encode())
+    # Not flushed: it is for others on this host since its last start, and they see it at once.
     disk.write_new(record, disk.make_json(describe_process()))
-    disk.flush(record)
-    disk.flush(place)
     if os.path.lexists(os.path.join(place, _SEAL + intent["nonce"].encode())):
         raise RuntimeError("sealed")
 

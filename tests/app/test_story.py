@@ -11,7 +11,7 @@ from windlass.app.cancelling import cancel_runs
 from windlass.app.explaining import explain_run
 from windlass.app.fetching import fetch_run
 from windlass.app.following import follow, wait
-from windlass.app.logs import read_log
+from windlass.app.logs import open_log, read_log
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.refreshing import rebuild, refresh, refresh_site
 from windlass.app.removing import remove_run
@@ -76,7 +76,7 @@ def wait_for_words(session: Session, record: RunRecord, words: bytes) -> None:
 def test_a_run_ends_well_and_its_results_come_home(session: Session, project: Path, site_name: str) -> None:
     record = start(session, project, site_name)
 
-    updates = list(follow(session, record))
+    updates = list(follow(session, record, reader=open_log(session, record)))
 
     last = [update.record for update in updates if update.record][-1]
     assert last.state is RunState.DONE

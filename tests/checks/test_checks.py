@@ -12,7 +12,7 @@ from windlass.core.facts import NOTHING_SEEN, Association, Facts, SeenPartition
 from windlass.core.finding import Finding, Severity
 from windlass.core.plan import Plan
 from windlass.core.run import Data, Environment, Resources, RunSpec
-from windlass.core.site import Area, GpuDialect, Login, ModuleSystem, Rules, Site, Software
+from windlass.core.site import Area, ChainStyle, GpuDialect, Login, ModuleSystem, Rules, Site, Software
 
 ALICE = Association(account="def-prof", qos=("normal", "high"), max_submit=10)
 MINE = Facts(associations=(ALICE,))
@@ -108,6 +108,11 @@ EXAMPLES: dict[str, Example] = {
             facts=Facts(partitions=(SeenPartition(name="gpu", cpus_per_node=48),)),
         ),
         says="4 tasks of 13 cores are 52 on each node; nodes of gpu have 48",
+    ),
+    "C208": Example(
+        trips=case(plan=CHAIN, site=replace(SITE, rules=Rules(chain=ChainStyle.REQUEUE))),
+        passes=case(plan=replace(CHAIN, links=1), site=replace(SITE, rules=Rules(chain=ChainStyle.REQUEUE))),
+        says="alpha prefers chains by requeue; this one is an array of 4, one at a time",
     ),
     "C301": Example(
         trips=case(spec=replace(SPEC, environment=Environment(venv="requirements.txt"))),
@@ -242,7 +247,7 @@ def test_findings_come_in_the_order_of_the_catalogue() -> None:
 def test_only_what_certainly_fails_is_an_error() -> None:
     warnings = {code for code, one in EXAMPLES.items() if findings(code, one.trips)[0].severity is not Severity.ERROR}
 
-    assert warnings == {"C201", "C203", "C204", "C206", "C302", "C403"}
+    assert warnings == {"C201", "C203", "C204", "C206", "C208", "C302", "C403"}
 
 
 def test_a_secret_is_not_shown_again() -> None:

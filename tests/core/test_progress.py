@@ -303,3 +303,18 @@ def test_a_run_without_a_job_is_left_as_it_is(submissions: tuple[Submission, ...
     record = replace(RECORD, state=RunState.SUBMITTING, submissions=submissions)
 
     assert look(make_job(JobState.RUNNING), record=record) is record
+
+
+@pytest.mark.parametrize(
+    ("stop", "expected"), [(None, RunState.DONE), (0, RunState.CANCELLED), (1, RunState.CANCELLED)]
+)
+def test_a_link_that_left_because_it_was_cancelled_is_not_done(stop: int | None, expected: RunState) -> None:
+    judged = judge(RECORD, Seen(jobs=(make_job(JobState.DONE),), stop=stop), NOW)
+
+    assert judged.state is expected
+
+
+def test_an_old_stop_says_nothing_about_a_resumed_run() -> None:
+    job = replace(make_job(JobState.DONE, job_id="77"), token=RESUMED.submissions[-1].token)
+
+    assert judge(RESUMED, Seen(jobs=(job,), stop=1), NOW).state is RunState.DONE

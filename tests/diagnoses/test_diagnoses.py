@@ -29,6 +29,15 @@ class Example:
 
 
 EXAMPLES: dict[str, Example] = {
+    "D001": Example(
+        trips=Symptoms(
+            record=replace(RECORD, state=RunState.WAITING, reason="Priority"),
+            waiting_words="others first",
+            waiting_hint="windlass ps",
+        ),
+        passes=after(replace(RECORD, state=RunState.RUNNING)),
+        says="others first",
+    ),
     "D101": Example(
         trips=after(replace(RECORD, state=RunState.NOT_SUBMITTED, reason="Slurm said no")),
         passes=after(replace(RECORD, state=RunState.SUBMITTING)),

@@ -37,12 +37,22 @@ def test_files_and_folder_are_for_the_user_alone(store: Store) -> None:
     assert {stat.S_IMODE(file.stat().st_mode) for file in store.path.parent.iterdir()} == {0o600}
 
 
-def test_an_older_word_does_not_replace_a_newer_one(store: Store) -> None:
-    store.save(replace(RECORD, updated=20.0, state=RunState.DONE))
+def test_a_word_that_was_overtaken_does_not_replace_the_newer_one(store: Store) -> None:
+    running, done = (replace(RECORD, state=state) for state in (RunState.RUNNING, RunState.DONE))
+    store.save(RECORD)
+    assert store.swap([(RECORD, done)]) == frozenset()
 
-    store.save(replace(RECORD, updated=10.0, state=RunState.RUNNING))
+    assert store.swap([(RECORD, running)]) == {RECORD.run_id}
 
-    assert store.load(RECORD.run_id).state is RunState.DONE
+    assert store.load(RECORD.run_id) == done
+
+
+def test_a_removed_run_does_not_come_back(store: Store) -> None:
+    store.save(RECORD)
+    store.delete(RECORD.run_id)
+
+    assert store.swap([(RECORD, replace(RECORD, state=RunState.DONE))]) == {RECORD.run_id}
+    assert store.list() == ()
 
 
 @pytest.mark.parametrize("word", ["digits-k3f9w", "digits-k", "d", "digits", "last", "@"])

@@ -6,12 +6,21 @@ from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.core.record import RunRecord
 from windlass.edges.host import Request
-from windlass.errors import SubmissionUnclear
+from windlass.errors import SubmissionUnclear, WindlassError
 
 
 def cancel_runs(session: Session, records: Sequence[RunRecord]) -> list[RunRecord]:
-    """The records afterwards; runs that are over already are left as they are."""
-    return [_cancel(session, record) for record in records]
+    """The records afterwards; a run that is over is left as it is, and one that fails does not keep the rest."""
+    done: list[RunRecord] = []
+    problems: list[WindlassError] = []
+    for record in records:
+        try:
+            done.append(_cancel(session, record))
+        except WindlassError as problem:
+            problems.append(problem)
+    if problems:
+        raise problems[0]
+    return done
 
 
 def _cancel(session: Session, record: RunRecord) -> RunRecord:
@@ -24,11 +33,11 @@ def _cancel(session: Session, record: RunRecord) -> RunRecord:
     stop = Request(operation="touch_stop", arguments=arguments, idempotent=True)
     site = session.site(record.site)
     if record.job_id is None:
-        session.host(site).ask([stop])
+        reply = session.host(site).ask([stop])[0]
         raise SubmissionUnclear(
             f"it is not yet clear whether {record.site} took run {record.run_id}: {record.reason}",
             hint=f"windlass cancel {record.run_id}",
-            done="should its job start, it will leave at once",
+            done="should its job start, it will leave at once" if reply.ok else "nothing was cancelled",
         )
     session.cluster(site).cancel([record.job_id], before=[stop])
     return refresh_site(session, record.site, [record])[0]

@@ -1,6 +1,6 @@
 """`explain`: why a run waits or ended, or what a code means."""
 
-from windlass.app.logs import list_logs
+from windlass.app.logs import LogReader
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.checks import CHECKS
@@ -8,11 +8,10 @@ from windlass.core.finding import Diagnosis
 from windlass.core.record import RunRecord, RunState
 from windlass.core.symptoms import Symptoms
 from windlass.diagnoses import DIAGNOSES, diagnose
-from windlass.edges.host import Host, Request
 from windlass.errors import ERRORS, NotFound, WindlassError
 from windlass.schedulers.slurm.words import explain_reason
 
-_TAIL = 64_000
+_TAIL_LINES = 400
 
 
 def explain_code(code: str) -> str:
@@ -29,34 +28,19 @@ def explain_run(session: Session, record: RunRecord) -> tuple[RunRecord, tuple[D
     """The record of now, and why, most likely first."""
     if not record.state.is_final:
         record = refresh_site(session, record.site, [record])[0]
-    if record.state is RunState.WAITING:
-        return record, (_explain_waiting(record),)
     if record.state in (RunState.DONE, RunState.RUNNING):
         return record, ()
+    if record.state is RunState.WAITING:
+        words, hint = explain_reason(record.reason)
+        return record, diagnose(Symptoms(record=record, waiting_words=words, waiting_hint=hint))
     return record, diagnose(Symptoms(record=record, log_tail=_read_tail(session, record)))
-
-
-def _explain_waiting(record: RunRecord) -> Diagnosis:
-    sentence, hint = explain_reason(record.reason)
-    evidence = (f"Slurm's reason: {record.reason}",) if record.reason else ()
-    return Diagnosis(code="D001", message=sentence, evidence=evidence, hint=hint)
 
 
 def _read_tail(session: Session, record: RunRecord) -> str:
     """The last words of the newest log; empty when the site or the folder is away."""
     try:
         host = session.host(session.site(record.site))
-        return _tail(host, record.folder)
+        return LogReader(host, record).read_tail(_TAIL_LINES).decode(errors="replace")
     except WindlassError as problem:
         session.tell(f"the log could not be read: {problem.message}")
         return ""
-
-
-def _tail(host: Host, folder: str) -> str:
-    files = [one for one in list_logs(host, folder) if one.size]
-    if not files:
-        return ""
-    last = files[-1]
-    arguments = {"path": f"{folder}/{last.path}", "from_byte": max(0, last.size - _TAIL), "limit": _TAIL}
-    reply = host.ask([Request(operation="read", arguments=arguments)])[0]
-    return reply.payload.decode(errors="replace") if reply.ok else ""

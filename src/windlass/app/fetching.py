@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.app.session import Session
+from windlass.core.job import make_code_folder
 from windlass.core.record import RunRecord
-from windlass.edges.downloads import Download, finish_download, is_same, open_download
-from windlass.edges.host import Host, Json, Reply, Request, expect
+from windlass.edges.downloads import finish_download, hash_file, is_same, open_download
+from windlass.edges.host import Host, Json, Request, expect
 from windlass.errors import ConnectionLost, RunFolderGone, UsageError
 from windlass_job import wire
 
 FOLDER = "windlass-results"  # PROJECT/windlass-results/RUN_ID/
 PAPERS = ".windlass"  # logs, plan and events, beside the results
+_PAPERS = (f"{wire.LOGS}/*", "*.json", "*.jsonl", "*.sh", wire.DIFF)
 _CHUNK = 4_000_000
 _MOST_FILES = 100_000
 
@@ -24,7 +26,6 @@ class Fetched:
     files: int
     new_files: int
     new_bytes: int
-    left_out: tuple[str, ...] = ()
 
 
 def fetch_run(
@@ -36,27 +37,20 @@ def fetch_run(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Fetched:
     """Results into `to`, by default beside the project; papers and logs into `.windlass` there."""
-    wanted = tuple(patterns) or record.results
-    target = to or _default_target(record)
     host = session.host(session.site(record.site))
-    base = (
-        f"{record.folder}/{wire.CODE}"
-        if record.workdir in ("", ".")
-        else f"{record.folder}/{wire.CODE}/{record.workdir}"
-    )
-    results = _list(host, base, wanted) if wanted else []
-    papers = _list(host, record.folder, [f"{wire.LOGS}/*", "*.json", "*.jsonl", "*.sh", wire.DIFF])
-    jobs = [_Job(base, one, target) for one in results]
-    jobs += [_Job(record.folder, one, target / PAPERS) for one in papers]
+    target = to or _default_target(record)
+    base = make_code_folder(record.folder, record.workdir)
+    results = [_Download(base, one, target) for one in _list(host, base, tuple(patterns) or record.results)]
+    papers = [_Download(record.folder, one, target / PAPERS) for one in _list(host, record.folder, _PAPERS)]
     prepare_target(target)
-    new = [job for job in jobs if not is_same(job.path, job.size, job.mtime)]
-    total, done = sum(job.size for job in new), 0
-    for job in new:
-        for read in _download(host, job):
+    new = [one for one in (*results, *papers) if not is_same(one.path, one.size, one.mtime)]
+    total, done = sum(one.size for one in new), 0
+    for one in new:
+        for read in _fetch(host, one):
             done += read
             progress(done, total)
-    _verify(host, new)
-    return Fetched(folder=target, files=len(jobs), new_files=len(new), new_bytes=total)
+    _verify(host, [one for one in new if one in results])
+    return Fetched(folder=target, files=len(results) + len(papers), new_files=len(new), new_bytes=total)
 
 
 def prepare_target(target: Path) -> None:
@@ -67,7 +61,7 @@ def prepare_target(target: Path) -> None:
         (parent / ".gitignore").write_text("*\n")
 
 
-class _Job:
+class _Download:
     """One file to bring: from where, to where."""
 
     def __init__(self, base: str, listed: Json, target: Path) -> None:
@@ -87,8 +81,10 @@ def _default_target(record: RunRecord) -> Path:
 
 
 def _list(host: Host, folder: str, patterns: Sequence[str]) -> list[Json]:
+    if not patterns:
+        return []
     arguments = {"folder": folder, "patterns": list(patterns), "limit": _MOST_FILES}
-    reply = host.ask([Request(operation="list_files", arguments=arguments)])[0]
+    reply = host.ask([Request(operation="list_files", arguments=arguments, idempotent=True)])[0]
     expect(reply, RunFolderGone, f"the run folder {folder} cannot be listed")
     if reply.values.get("truncated"):
         raise UsageError(
@@ -98,37 +94,43 @@ def _list(host: Host, folder: str, patterns: Sequence[str]) -> list[Json]:
     return [one for one in reply.values["files"] if not one.get("link")]
 
 
-def _download(host: Host, job: _Job) -> Iterator[int]:
+def _fetch(host: Host, wanted: _Download) -> Iterator[int]:
     """Bytes as they come; goes on where an interrupted fetch stopped."""
-    download = open_download(job.path, job.size)
+    part = open_download(wanted.path, wanted.size)
     try:
-        while download.written < job.size:
-            payload = _read(host, job, download).payload
+        while part.written < wanted.size:
+            arguments = {
+                "path": wanted.remote,
+                "from_byte": part.written,
+                "limit": min(_CHUNK, wanted.size - part.written),
+            }
+            reply = host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
+            payload = expect(reply, RunFolderGone, f"{wanted.remote} cannot be read").payload
             if not payload:
                 break
-            download.write(payload)
+            part.write(payload)
             yield len(payload)
     finally:
-        download.close()
-    finish_download(download, mtime=job.mtime)
+        part.close()
+    finish_download(part, mtime=wanted.mtime)
 
 
-def _read(host: Host, job: _Job, download: Download) -> Reply:
-    arguments = {"path": job.remote, "from_byte": download.written, "limit": _CHUNK}
-    reply = host.ask([Request(operation="read", arguments=arguments)])[0]
-    return expect(reply, RunFolderGone, f"{job.remote} cannot be read")
+def _verify(host: Host, new: Sequence[_Download]) -> None:
+    """Checksums of the results against the site's, of as many bytes as were there when the fetch began.
 
-
-def _verify(host: Host, jobs: Sequence[_Job]) -> None:
-    """Every new file's checksum against the site's; a file that still grows is judged by what was there."""
-    from windlass.edges.downloads import hash_file
-
-    for base in dict.fromkeys(job.base for job in jobs):
-        mine = [job for job in jobs if job.base == base]
-        arguments = {"folder": base, "paths": [job.name for job in mine], "sizes": [job.size for job in mine]}
-        reply = host.ask([Request(operation="hash_files", arguments=arguments)])[0]
-        expect(reply, RunFolderGone, "the fetched files cannot be verified")
-        for job, sha256 in zip(mine, reply.values["sha256"], strict=True):
-            if sha256 is not None and hash_file(job.path) != sha256:
-                os.utime(job.path, (0, 0))  # so that the next fetch takes it again
-                raise ConnectionLost(f"{job.path} differs from the file at the site", hint="run the same fetch again")
+    Papers are not: the run rewrites its status all the time.
+    """
+    if not new:
+        return
+    arguments = {"folder": new[0].base, "paths": [one.name for one in new], "sizes": [one.size for one in new]}
+    reply = host.ask([Request(operation="hash_files", arguments=arguments, idempotent=True)])[0]
+    expect(reply, RunFolderGone, "the fetched files cannot be verified")
+    differ = [one for one, sha256 in zip(new, reply.values["sha256"], strict=True) if hash_file(one.path) != sha256]
+    for one in differ:
+        os.utime(one.path, (0, 0))  # so that the next fetch takes it again
+    if differ:
+        raise ConnectionLost(
+            f"{len(differ)} of {len(new)} files changed while they were fetched, {differ[0].name} among them",
+            hint="run the same fetch again",
+            done="the others are here and verified",
+        )

@@ -10,7 +10,7 @@ from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
 from windlass.edges.host import Host, Request
-from windlass.errors import ConnectionLost, HostUnreachable, RunFolderGone
+from windlass.errors import ClusterUnavailable, ConnectionLost, HostUnreachable, RunFolderGone
 
 _PEEK_S = 2.0  # how often our own files are looked at; Slurm is asked far more rarely
 
@@ -21,7 +21,6 @@ class Update:
 
     record: RunRecord | None = None
     log: bytes = b""
-    log_file: str = ""
     problem: str = ""  # told in one line; following goes on
 
 
@@ -29,16 +28,12 @@ def follow(
     session: Session,
     record: RunRecord,
     *,
-    with_logs: bool = True,
-    from_end: bool = False,
+    reader: LogReader | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Update]:
-    """Ends with the final record."""
+    """Ends with the final record. `reader`: whose new words are told too."""
     site = session.site(record.site)
     host = session.host(site)
-    reader = LogReader(host, record.folder) if with_logs else None
-    if reader is not None and from_end:
-        reader.skip_to_tail(0)
     looks = _Looks(session, site)
     while True:
         if looks.is_due(record, _peek(host, record)):
@@ -57,7 +52,7 @@ def follow(
 
 def wait(session: Session, record: RunRecord) -> RunRecord:
     """The final record."""
-    for update in follow(session, record, with_logs=False):
+    for update in follow(session, record):
         if update.record is not None:
             record = update.record
     return record
@@ -98,13 +93,13 @@ def _shown(record: RunRecord) -> tuple[object, ...]:
 def _look_again(session: Session, record: RunRecord) -> tuple[RunRecord, str]:
     try:
         return refresh_site(session, record.site, [record])[0], ""
-    except (ConnectionLost, HostUnreachable) as problem:
+    except (ConnectionLost, HostUnreachable, ClusterUnavailable) as problem:
         return record, f"{problem.message}; trying again"
 
 
 def _new_words(reader: LogReader) -> Iterator[Update]:
     try:
-        for path, payload in reader.read_new():
-            yield Update(log=payload, log_file=path)
+        for payload in reader.read_new():
+            yield Update(log=payload)
     except (ConnectionLost, HostUnreachable, RunFolderGone) as problem:
         yield Update(problem=problem.message)

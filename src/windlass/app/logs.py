@@ -14,79 +14,80 @@ _CHUNK = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class LogFile:
-    path: str  # relative to the run folder: logs/45_1.out
+    path: str  # absolute, at the site
     size: int
+    link: int | None  # which link of the chain wrote it
 
 
 class LogReader:
-    """Reads only what is new since the last call, in the order of the links."""
+    """Reads only what is new since the last call, in the order of the links; of one link when asked for."""
 
-    def __init__(self, host: Host, folder: str) -> None:
+    def __init__(self, host: Host, record: RunRecord, *, link: int | None = None) -> None:
         self._host = host
-        self._folder = folder
+        self._record = record
+        self._link = link
         self._read: dict[str, int] = {}
 
-    def skip_to_tail(self, lines: int) -> str:
-        """The last lines of the newest file; everything before them counts as read."""
-        files = list_logs(self._host, self._folder)
+    def read_tail(self, lines: int) -> bytes:
+        """The last lines of the newest file; everything before their end counts as read."""
+        files = self.list()
         self._read = {one.path: one.size for one in files}
         if not files:
-            return ""
+            return b""
         newest = files[-1]
         start = max(0, newest.size - _CHUNK)
-        text = _read(self._host, f"{self._folder}/{newest.path}", start).payload.decode(errors="replace")
-        self._read[newest.path] = start + len(text.encode())
-        return "".join(text.splitlines(keepends=True)[-lines:]) if lines else ""
+        payload = _read(self._host, newest.path, start).payload
+        self._read[newest.path] = start + len(payload)
+        return b"".join(payload.splitlines(keepends=True)[-lines:]) if lines else b""
 
-    def read_new(self) -> Iterator[tuple[str, bytes]]:
-        """(file, bytes) of everything written since the last call."""
-        for one in list_logs(self._host, self._folder):
+    def read_new(self) -> Iterator[bytes]:
+        """Everything written since the last call."""
+        for one in self.list():
             while self._read.get(one.path, 0) < one.size:
                 start = self._read.get(one.path, 0)
-                payload = _read(self._host, f"{self._folder}/{one.path}", start).payload
+                payload = _read(self._host, one.path, start).payload
                 if not payload:
                     break
                 self._read[one.path] = start + len(payload)
-                yield one.path, payload
+                yield payload
+
+    def list(self) -> list[LogFile]:
+        files = list_logs(self._host, self._record)
+        return [one for one in files if self._link is None or one.link == self._link]
 
 
-def list_logs(host: Host, folder: str) -> list[LogFile]:
+def open_log(session: Session, record: RunRecord, *, link: int | None = None) -> LogReader:
+    return LogReader(session.host(session.site(record.site)), record, link=link)
+
+
+def list_logs(host: Host, record: RunRecord) -> list[LogFile]:
     """Oldest first."""
-    arguments = {"folder": folder, "patterns": [f"{wire.LOGS}/*"], "limit": 10_000}
-    reply = host.ask([Request(operation="list_files", arguments=arguments)])[0]
+    folder = f"{record.folder}/{wire.LOGS}"
+    arguments = {"folder": folder, "patterns": ["*"], "limit": 10_000}
+    reply = host.ask([Request(operation="list_files", arguments=arguments, idempotent=True)])[0]
     if not reply.ok:
         if reply.kind == "not-found":
-            raise RunFolderGone(f"the run folder {folder} is not there", hint="windlass ps --refresh")
+            raise RunFolderGone(f"the run folder {record.folder} is not there", hint="windlass ps --refresh")
         raise RunFolderGone(f"the logs in {folder} cannot be listed: {reply.problem}")
     files = sorted(reply.values["files"], key=lambda one: (_numbers(one["path"]), one["path"]))
-    return [LogFile(path=one["path"], size=one["size"]) for one in files]
+    first = {one.job_id: one.first_link for one in record.submissions if one.job_id}
+    return [
+        LogFile(path=f"{folder}/{one['path']}", size=one["size"], link=_link_of(one["path"], first)) for one in files
+    ]
 
 
 def read_log(session: Session, record: RunRecord, *, link: int | None = None) -> Iterator[bytes]:
     """The whole log, or that of one link."""
-    host = session.host(session.site(record.site))
-    files = list_logs(host, record.folder)
-    if link is not None:
-        first = {one.job_id: one.first_link for one in record.submissions if one.job_id}
-        files = [one for one in files if _link_of(one.path, first) == link]
-    for one in files:
-        start = 0
-        while start < one.size:
-            payload = _read(host, f"{record.folder}/{one.path}", start).payload
-            if not payload:
-                break
-            start += len(payload)
-            yield payload
+    return open_log(session, record, link=link).read_new()
 
 
 def _read(host: Host, path: str, start: int) -> Reply:
     arguments = {"path": path, "from_byte": start, "limit": _CHUNK}
-    return host.ask([Request(operation="read", arguments=arguments)])[0]
+    return host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
 
 
 def _numbers(path: str) -> tuple[int, ...]:
-    stem = path.rsplit("/", 1)[-1].split(".")[0]
-    return tuple(int(part) for part in stem.split("_") if part.isdigit())
+    return tuple(int(part) for part in path.split(".")[0].split("_") if part.isdigit())
 
 
 def _link_of(path: str, first_link_by_job: dict[str, int]) -> int | None:

@@ -32,6 +32,7 @@ def _read_submission(record: RunRecord, listed: Mapping[str, Any]) -> Submission
     number = int(listed.get("number") or 1)
     receipt = listed.get("receipt") if isinstance(listed.get("receipt"), dict) else {}
     intent = listed.get("intent") if isinstance(listed.get("intent"), dict) else {}
+    about = (intent or {}).get("about") or {}
     known = next((one for one in record.submissions if one.number == number), None)
     token = wire.TOKEN.format(run_id=record.run_id, number=number)
     out = str((receipt or {}).get("job_id") or (receipt or {}).get("out") or "")
@@ -39,6 +40,6 @@ def _read_submission(record: RunRecord, listed: Mapping[str, Any]) -> Submission
         number=number,
         token=token,
         job_id=read_base_id(out),
-        first_link=int((intent or {}).get("first_link") or (known.first_link if known else 1)),
-        links=int((intent or {}).get("links") or (known.links if known else 1)),
+        first_link=int(about.get("first_link") or (known.first_link if known else 1)),
+        links=int(about.get("links") or (known.links if known else 1)),
     )

@@ -13,7 +13,7 @@ from windlass.core.record import RunRecord, RunState
 from windlass.edges.cluster import Cluster
 from windlass.edges.host import Request
 from windlass.edges.submission import reconcile
-from windlass.errors import WindlassError
+from windlass.errors import NotFound, WindlassError
 
 _MOST_AT_ONCE = 8
 
@@ -46,8 +46,20 @@ def refresh_site(session: Session, name: str, live: Sequence[RunRecord]) -> list
     submitted = [record for record in settled if record.job_id is not None and not record.state.is_final]
     judged = {one.run_id: one for one in _judge_all(session, site.name, submitted)} if submitted else {}
     records = [judged.get(one.run_id, one) for one in settled]
-    session.store.save_many([one for one, old in zip(records, live, strict=True) if one != old])
-    return records
+    return _put_on_record(session, live, records)
+
+
+def _put_on_record(session: Session, old: Sequence[RunRecord], new: Sequence[RunRecord]) -> list[RunRecord]:
+    """Saved where nobody else has been faster; else what the other one wrote counts."""
+    taken = session.store.swap([pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]])
+    return [_load_or_keep(session, one) if one.run_id in taken else one for one in new]
+
+
+def _load_or_keep(session: Session, record: RunRecord) -> RunRecord:
+    try:
+        return session.store.load(record.run_id)
+    except NotFound:  # removed meanwhile
+        return record
 
 
 def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -58,7 +70,7 @@ def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> lis
     look = cluster.look([record.job_id for record in records if record.job_id], also=[statuses])
     told = look.extra[0].values if look.extra[0].ok else {}
     answers: list[Any] = told.get("statuses") or [None] * len(records)
-    gone = set(told.get("gone", ()))
+    gone, stops = set(told.get("gone", ())), told.get("stops", {})
     now = session.clock()
     jobs = look.by_base_id()
     return [
@@ -68,6 +80,7 @@ def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> lis
                 jobs=jobs.get(record.job_id or "", ()),
                 status=answer if isinstance(answer, dict) else None,
                 folder_gone=record.folder in gone,
+                stop=stops.get(record.folder),
                 # Where no accounting is kept at all, the queue's silence is all there will ever be.
                 history_known=look.history_unavailable is None or look.history_unavailable.is_lasting,
             ),
@@ -120,5 +133,10 @@ def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[Ru
     reply = session.host(site).ask([Request(operation="list_runs", arguments={"root": facts.root, "limit": limit})])[0]
     listed = [read_listed_run(one, site.name) for one in reply.values.get("runs", [])] if reply.ok else []
     found = [one for one in listed if one is not None]
-    session.store.save_many(found)
+    known = {one.run_id: one for one in session.store.list(limit=None, site=site_name)}
+    # What is known of the same submissions is known better here: Slurm may have forgotten how they ended.
+    news = [
+        one for one in found if known.get(one.run_id, one).submissions != one.submissions or one.run_id not in known
+    ]
+    session.store.save_many(news)
     return found

@@ -5,7 +5,6 @@ from windlass.app.session import Session
 from windlass.core.record import RunRecord
 from windlass.edges.host import Request
 from windlass.errors import SiteNotReady, UsageError
-from windlass_job import wire
 
 
 def remove_run(session: Session, record: RunRecord, *, keep_folder: bool = False) -> None:
@@ -24,8 +23,7 @@ def remove_run(session: Session, record: RunRecord, *, keep_folder: bool = False
 
 
 def _remove_folder(session: Session, record: RunRecord) -> None:
-    root = record.folder.rsplit(f"/{wire.RUNS}/", 1)[0]
-    request = Request(operation="remove_run", arguments={"root": root, "run_id": record.run_id})
+    request = Request(operation="remove_run", arguments={"root": record.root, "run_id": record.run_id})
     reply = session.host(session.site(record.site)).ask([request])[0]
     if not reply.ok and reply.kind != "not-found":
         raise SiteNotReady(

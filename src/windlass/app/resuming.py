@@ -31,6 +31,7 @@ def resume_run(
     record = refresh_site(session, record.site, [record])[0] if not record.state.is_final else record
     _refuse_unless_over(record)
     plan = make_next_plan(record, _load_plan(session, record), time)
+    _refuse_if_sent_by_another(session, record, plan.number)
     if update_code:
         _send_code(session, record)
     last = Submission(number=plan.number, token=make_token(plan), first_link=plan.first_link, links=plan.links)
@@ -72,19 +73,31 @@ def _refuse_unless_over(record: RunRecord) -> None:
         raise UsageError(f"run {record.run_id} is done", hint=f"windlass fetch {record.run_id}")
 
 
+def _refuse_if_sent_by_another(session: Session, record: RunRecord, number: int) -> None:
+    """Another laptop may have resumed the run: its folder knows."""
+    place = {"folder": record.folder, "number": number}
+    reply = session.host(session.site(record.site)).ask([Request(operation="submission", arguments=place)])[0]
+    if reply.ok and (reply.values.get("intent") or reply.values.get("receipt")):
+        raise UsageError(
+            f"run {record.run_id} has been resumed from elsewhere",
+            hint=f"windlass ps --refresh --on {record.site}",
+            done="nothing was sent",
+        )
+
+
 def _send_code(session: Session, record: RunRecord) -> None:
     project = Path(record.project or "")
     if not record.project or not project.is_dir():
         raise UsageError(f"the project of run {record.run_id} is not on this machine: {record.project}")
     spec, _ = load_run_spec(project, record.site, session.environ)
     snapshot = snapshot_project(session, project, spec)
-    root = record.folder.rsplit(f"/{wire.RUNS}/", 1)[0]
     host = session.host(session.site(record.site))
-    put = make_put(root, snapshot, send_most(host, root, snapshot))
+    put = make_put(record.root, snapshot, send_most(host, record.root, snapshot))
     arguments = {**put.arguments, "run_id": record.run_id, "manifest": snapshot.manifest.as_json()}
     reply = host.ask([Request(operation="update_code", arguments=arguments, payload=put.payload, idempotent=True)])[0]
     changed = expect(reply, SiteNotReady, "the code could not be updated").values["changed"]
-    session.tell(f"{len(changed)} files changed: {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}")
+    names = f": {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}" if changed else ""
+    session.tell(f"{len(changed)} file{'' if len(changed) == 1 else 's'} changed{names}")
 
 
 def _load_plan(session: Session, record: RunRecord) -> Plan:

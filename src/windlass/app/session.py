@@ -22,6 +22,13 @@ def _say_nothing(_: str) -> None:
     """The Python API is silent unless asked."""
 
 
+def _make_facts_key(site: "Site") -> str:
+    """By what the site is, not by its name alone: its file may have been replaced."""
+    import hashlib
+
+    return f"facts:{site.name}:{hashlib.sha256(repr(site).encode()).hexdigest()[:16]}"
+
+
 def find_pocket_folder(folders: Folders, environ: Mapping[str, str]) -> Path:
     given = environ.get("WINDLASS_POCKET_DIR")
     return Path(given) if given else folders.state / "pocket"
@@ -84,7 +91,7 @@ class Session:
         from windlass.core.facts import Facts
         from windlass.edges.survey import take_survey
 
-        key = f"facts:{site.name}"
+        key = _make_facts_key(site)
         kept = self.store.kept(key, max_age_s=max_age_s, kind=Facts)
         if kept is not None:
             return kept

@@ -66,7 +66,7 @@ def log_out(session: Session, name: str) -> bool:
 def check_site(session: Session, name: str) -> list[Line]:
     """File and reality compared. What cannot be reached ends the list."""
     site = session.site(name)
-    lines = [Line(verdict="ok", what="site file", words=f"{len(site.partitions)} partitions written down")]
+    lines = [Line(verdict="ok", what="site file", words=f"partitions written down: {len(site.partitions)}")]
     try:
         facts = session.facts(site, max_age_s=0)
     except WindlassError as problem:

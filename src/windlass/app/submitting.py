@@ -8,7 +8,7 @@ from windlass.core.record import RunRecord, RunState
 from windlass.edges.host import Request, expect
 from windlass.edges.run_lock import hold_run, is_held
 from windlass.edges.submission import Order, SubmitResult, make_submit_request, read_submit_reply, reconcile
-from windlass.errors import ClusterRefused, ConnectionLost, SiteNotReady, SubmissionUnclear, WindlassError
+from windlass.errors import ClusterRefused, ConnectionLost, SiteNotReady, SubmissionUnclear, UsageError, WindlassError
 from windlass_job import wire
 
 _LOCKS = "submitting"
@@ -22,9 +22,20 @@ def send_submission(
     before: of a resume, the run as it was; after a refusal it is so again. A refused new run leaves nothing behind.
     """
     with hold_run(session.folders.state / _LOCKS, record.run_id):
-        session.store.save(record)
+        _put_on_record(session, record, before)
         result = _send(session, record, preparation, before)
         return _finish(session, record, result, before)
+
+
+def _put_on_record(session: Session, record: RunRecord, before: RunRecord | None) -> None:
+    if before is None:
+        session.store.save(record)
+    elif session.store.swap([(before, record)]):
+        raise UsageError(
+            f"run {record.run_id} was changed by another command just now",
+            hint=f"windlass ps, then windlass resume {record.run_id}",
+            done="nothing was sent",
+        )
 
 
 def is_being_sent(session: Session, record: RunRecord) -> bool:
@@ -43,6 +54,7 @@ def make_order(record: RunRecord) -> Order:
         script=f"{record.folder}/{wire.SCRIPT.format(number=last.number)}",
         created=record.created,
         first_link=last.first_link,
+        links=last.links,
         other_ids=others,
     )
 
@@ -106,8 +118,7 @@ def _put_back(session: Session, record: RunRecord, before: RunRecord | None) -> 
     """As if it had never been tried; a folder that cannot be removed now is harmless."""
     host = session.host(session.site(record.site))
     if before is None:
-        root = record.folder.rsplit(f"/{wire.RUNS}/", 1)[0]
-        host.ask([Request(operation="remove_run", arguments={"root": root, "run_id": record.run_id})])
+        host.ask([Request(operation="remove_run", arguments={"root": record.root, "run_id": record.run_id})])
         session.store.delete(record.run_id)
         return
     # The next resume has the same number again, and must be allowed to try.

@@ -23,6 +23,7 @@ CHECKS: dict[str, Check] = {
     "C205": resources.array_is_too_large,
     "C206": resources.gpus_are_left_idle,
     "C207": resources.more_cores_than_a_node_has,
+    "C208": resources.chain_style_is_not_made,
     "C301": environment.environment_is_not_built,
     "C302": environment.data_is_not_staged,
     "C303": environment.modules_without_module_system,

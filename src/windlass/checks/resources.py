@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.site import GpuDialect
+from windlass.core.site import ChainStyle, GpuDialect
 from windlass.core.units import format_slurm_duration
 
 
@@ -106,4 +106,16 @@ def more_cores_than_a_node_has(case: Case) -> Iterator[Finding]:
             message=f"{case.plan.tasks_per_node} tasks of {case.plan.cpus_per_task} cores are {asked} on each node; "
             f"nodes of {seen.name} have {seen.cpus_per_node}",
             hint=f"[resources] cpus = {max(1, seen.cpus_per_node // case.plan.tasks_per_node)}",
+        )
+
+
+def chain_style_is_not_made(case: Case) -> Iterator[Finding]:
+    """The site prefers chains by dependency or requeue; this version makes every chain as an array, one at a time."""
+    style = case.site.rules.chain
+    if case.plan.links > 1 and style is not ChainStyle.ARRAY:
+        yield Finding(
+            code="C208",
+            severity=Severity.WARNING,
+            message=f"{case.site.name} prefers chains by {style}; "
+            f"this one is an array of {case.plan.links}, one at a time",
         )

@@ -1,6 +1,7 @@
 """Showing a run as it goes: its words on stdout, its states on stderr, until it ends or Ctrl-C."""
 
 from windlass.app.following import Update, follow
+from windlass.app.logs import LogReader
 from windlass.app.session import Session
 from windlass.cli.output import Output
 from windlass.cli.rows import format_clock
@@ -9,11 +10,11 @@ from windlass.core.record import RunRecord, RunState
 from windlass.errors import ExitCode, Interrupted
 
 
-def show_until_the_end(output: Output, session: Session, record: RunRecord, *, from_end: bool = False) -> int:
+def show_until_the_end(output: Output, session: Session, record: RunRecord, reader: LogReader) -> int:
     """0 when the run is done, 7 when it ended in another way."""
     last, told = record, ""
     try:
-        for update in follow(session, record, from_end=from_end):
+        for update in follow(session, record, reader=reader):
             last = update.record or last
             told = _show(output, update, told)
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from windlass.core.layers import Flag, read_set
+from windlass.launchers import LAUNCHERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,7 +24,7 @@ _SETTINGS: dict[str, tuple[str, str, str]] = {
     "--account": ("resources.account", "NAME", "Who pays."),
     "--partition": ("resources.partition", "NAME", "Partition (queue)."),
     "--qos": ("resources.qos", "NAME", "Quality of service."),
-    "--launcher": ("run.launcher", "WORD", "How processes start: single, srun, torchrun."),
+    "--launcher": ("run.launcher", "WORD", f"How processes start: {', '.join(LAUNCHERS)}."),
 }
 
 

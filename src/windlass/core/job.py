@@ -39,20 +39,24 @@ def make_token(plan: Plan) -> str:
 
 
 def make_workdir(plan: Plan) -> str:
-    base = f"{plan.folder}/{wire.CODE}"
-    return base if plan.workdir in ("", ".") else f"{base}/{plan.workdir}"
+    return make_code_folder(plan.folder, plan.workdir)
+
+
+def make_code_folder(run_folder: str, workdir: str) -> str:
+    """Where the command runs and leaves its results."""
+    base = f"{run_folder}/{wire.CODE}"
+    return base if workdir in ("", ".") else f"{base}/{workdir}"
 
 
 def _head(plan: Plan) -> str:
     shell = "#!/bin/bash -l" if plan.login_shell else "#!/bin/bash"
     what = f"{plan.links} jobs one after another" if plan.links > 1 else "one job"
     about = refuse_control_characters(f"Run {plan.run_id} at {plan.site}", what="the name of the run or site")
-    script = wire.SCRIPT.format(number=plan.number)
     return "\n".join(
         (
             shell,
             f"# {about}: {what} of at most {format_slurm_duration(plan.link_time)}.",
-            f"# Written by Windlass from {wire.PLAN_JSON} beside it; `sbatch {script}` works by hand too.",
+            f"# Written by Windlass from {wire.PLAN_JSON} beside it.",
         )
     )
 
@@ -158,7 +162,7 @@ def _environment(plan: Plan) -> str:
     lines = [
         "# since Slurm 22.05 srun does not take over --cpus-per-task by itself",
         f"export SRUN_CPUS_PER_TASK=${{SLURM_CPUS_PER_TASK:-{plan.cpus_per_task}}}",
-        f"export OMP_NUM_THREADS={_threads(plan)}",
+        f"export OMP_NUM_THREADS={plan.threads}",
         "# below the ephemeral range, and different for two jobs on one node",
         'export MASTER_PORT="$((10000 + SLURM_JOB_ID % 20000))"',
     ]
@@ -167,12 +171,6 @@ def _environment(plan: Plan) -> str:
     lines += [format_export(name, value) for name, value in sorted(plan.network_env.items())]
     lines += [format_export(name, value) for name, value in sorted(plan.env.items())]
     return "\n".join(lines)
-
-
-def _threads(plan: Plan) -> int:
-    """torchrun starts the processes of a node itself, so they share the one task's cores."""
-    processes = max(1, plan.gpus_per_node) if plan.tasks_per_node == 1 else 1
-    return max(1, plan.cpus_per_task // processes)
 
 
 def _start(plan: Plan) -> str:

@@ -10,5 +10,6 @@ from windlass.core.plan import Plan
 class Launcher:
     name: str
     summary: str
-    task_for_each_gpu: bool  # else one task a node, which starts the others itself
+    task_for_each_gpu: bool  # else one task a node
+    starts_the_rest: bool = False  # the one task starts a process for each GPU, and they share its cores
     make_argv: Callable[[Plan], tuple[str, ...]]  # what the agent runs on the first node

@@ -136,7 +136,7 @@ def _is_kind(wanted: str, site: Site, queue: Queue) -> bool:
 
 
 def _rank(resources: Resources, queue: Queue, total: timedelta) -> tuple[bool | int | str, ...]:
-    """Smaller is better: open now, no GPU left idle, no test queue for long work, few links, the default, small."""
+    """Smaller is better: open, no idle GPU, no test queue for long work, few links, the default, few small nodes."""
     limit = queue.max_time
     links = 1 if limit is None else max(1, -(-int(total.total_seconds()) // max(1, int(limit.total_seconds()))))
     return (
@@ -145,6 +145,7 @@ def _rank(resources: Resources, queue: Queue, total: timedelta) -> tuple[bool | 
         queue.for_tests and links > 1,
         links,
         not queue.is_default,
+        make_shapes(resources, queue).nodes,
         queue.gpus,
         queue.name,
     )

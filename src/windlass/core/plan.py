@@ -41,6 +41,7 @@ class Plan:
     nodes: int = 1
     tasks_per_node: int = 1
     cpus_per_task: int = 1
+    threads: int = 1  # of one process: OMP_NUM_THREADS
     gpus_per_node: int = 0
     gpu_spelled: str | None = None
     gpu_dialect: GpuDialect = GpuDialect.NONE

@@ -67,6 +67,7 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
         nodes=shape.nodes,
         tasks_per_node=tasks_per_node,
         cpus_per_task=cpus,
+        threads=max(1, cpus // max(1, shape.gpus_per_node)) if launcher.starts_the_rest else cpus,
         gpus_per_node=shape.gpus_per_node,
         gpu_spelled=_spell_gpu(spec, site, place, shape),
         gpu_dialect=site.rules.gpu_dialect if shape.gpus_per_node else GpuDialect.NONE,

@@ -17,6 +17,7 @@ class Seen:
     jobs: Sequence[JobSeen] = ()  # all the site showed; those of other runs are passed over
     status: Mapping[str, Any] | None = None  # status.json of the run folder
     folder_gone: bool = False
+    stop: int | None = None  # somebody cancelled submissions up to this number; 0: all of them
     history_known: bool = True  # False: accounting does not answer just now, so absence proves nothing
 
 
@@ -103,20 +104,30 @@ def _judge_over(record: RunRecord, jobs: list[JobSeen], seen: Seen) -> RunRecord
     record = replace(record, ended=ended, expected_start=None, nodes=last.nodes if last else record.nodes)
     if last is None:
         return _judge_unknown(record, seen)
-    was_cut = (seen.status or {}).get("state") == wire.CUT
+    status = seen.status or {}
+    was_cut = status.get("state") == wire.CUT or (status.get("state") == wire.RUNNING and status.get("stop_requested"))
     match last.state:
         case JobState.CANCELLED:
             return replace(record, state=RunState.CANCELLED, reason="cancelled")
         case JobState.TIMED_OUT:
             return replace(record, state=RunState.OUT_OF_TIME, reason="killed at the end of its time")
+        case JobState.DONE if status.get("state") == wire.SKIPPED or (not status and _was_stopped(record, seen)):
+            # The link had just started when it was cancelled: it saw the marker and left with 0.
+            return replace(record, state=RunState.CANCELLED, reason="cancelled")
         case JobState.DONE if was_cut:
             return replace(record, state=RunState.OUT_OF_TIME, reason="all links are used; it was not finished")
         case JobState.DONE:
-            return replace(record, state=RunState.DONE, reason=None, exit_code=0)
+            # No verdict of the agent's: it could not write, or there was no Python to run it.
+            reason = "by Slurm's word alone: the run left no last word"
+            return replace(record, state=RunState.DONE, reason=reason, exit_code=0)
         case _:
             return replace(
                 record, state=RunState.FAILED, reason=last.state.value, exit_code=record.exit_code or last.exit_code
             )
+
+
+def _was_stopped(record: RunRecord, seen: Seen) -> bool:
+    return seen.stop is not None and (seen.stop == 0 or seen.stop >= record.submissions[-1].number)
 
 
 def _order(job: JobSeen) -> tuple[float, float]:

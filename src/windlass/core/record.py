@@ -58,5 +58,10 @@ class RunRecord:
     workdir: str = "."
 
     @property
+    def root(self) -> str:
+        """The site's root this run lies under."""
+        return self.folder.rsplit("/", 2)[0]
+
+    @property
     def job_id(self) -> str | None:
         return self.submissions[-1].job_id if self.submissions else None

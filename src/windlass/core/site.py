@@ -9,6 +9,10 @@ from types import MappingProxyType
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
+class Scheduler(StrEnum):
+    SLURM = "slurm"
+
+
 class GpuDialect(StrEnum):
     """How this site wants GPUs to be asked for."""
 
@@ -203,7 +207,7 @@ class Site:
 
     name: str  # default: the name of the file
     title: str = ""  # in words
-    scheduler: str = "slurm"  # only slurm so far
+    scheduler: Scheduler = Scheduler.SLURM  # only slurm so far
     root: str = "$HOME/windlass"  # where run folders live; variables of the site allowed
     local_scratch: str = "$SLURM_TMPDIR"  # a node's own disk, inside jobs
     login: Login = field(default_factory=Login)

@@ -33,6 +33,7 @@ from windlass.core.site import (
     Partition,
     Qos,
     Rules,
+    Scheduler,
     Site,
     Software,
 )
@@ -154,7 +155,7 @@ NETWORK: dict[str, Shape] = {
 SITE: dict[str, Shape] = {
     "name": word(longest=64),
     "title": line(),
-    "scheduler": word(longest=32),
+    "scheduler": choice(Scheduler),
     "root": line(),
     "local_scratch": line(),
     "login": Table(fields=LOGIN, kind=Login),

@@ -9,3 +9,5 @@ from windlass.core.record import RunRecord
 class Symptoms:
     record: RunRecord
     log_tail: str = ""  # of the newest log
+    waiting_words: str = ""  # the batch system's reason in plain words, of a run that waits
+    waiting_hint: str | None = None

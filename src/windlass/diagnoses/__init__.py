@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 
 from windlass.core.finding import Diagnosis
 from windlass.core.symptoms import Symptoms
-from windlass.diagnoses import ending, software
+from windlass.diagnoses import ending, software, waiting
 
 Rule = Callable[[Symptoms], Iterator[Diagnosis]]
 
 DIAGNOSES: dict[str, Rule] = {
+    "D001": waiting.waits_in_the_queue,
     "D101": ending.not_submitted,
     "D102": ending.forgotten,
     "D103": ending.cancelled,

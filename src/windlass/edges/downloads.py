@@ -21,7 +21,9 @@ class Download:
         try:
             self._file.write(payload)
         except OSError as error:
-            raise DiskFull(f"{self.aside} cannot be written: {error.strerror}", done="what came so far is kept") from error
+            raise DiskFull(
+                f"{self.aside} cannot be written: {error.strerror}", done="what came so far is kept"
+            ) from error
         self.written += len(payload)
 
     def close(self) -> None:

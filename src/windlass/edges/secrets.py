@@ -38,9 +38,7 @@ def _read_file(name: str, path: Path) -> str:
 
 def _run_command(name: str, command: str) -> str:
     try:
-        done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, timeout=_COMMAND_S, check=False
-        )
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=_COMMAND_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _missing(name, f"its command could not be run: {type(error).__name__}", command) from error
     if done.returncode:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from windlass.core.layers import Flag, Layer, Merged, Origin, make_environ_layer, make_flags_layer, merge
 from windlass.core.names import make_slug
-from windlass.core.reading import Path as KeyPath
 from windlass.core.reading import FromText, Problem
+from windlass.core.reading import Path as KeyPath
 from windlass.core.run import RunSpec
 from windlass.core.run_file import EXCLUSIVE, SECTIONS, find_problems, make_defaults, read_run
 from windlass.edges.folders import find_folders, find_home

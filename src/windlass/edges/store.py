@@ -26,12 +26,10 @@ _MOST_SUGGESTED_FROM = 1000
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RunRecord)
 
-# An older word about a run never replaces a newer one, in whatever order two processes write.
 _SAVE = """
 INSERT INTO runs (run_id, name, site, state, created, updated, record) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET name = excluded.name, site = excluded.site, state = excluded.state,
     created = excluded.created, updated = excluded.updated, record = excluded.record
-WHERE excluded.updated >= runs.updated
 """
 _KEEP = """
 INSERT INTO kept (key, time, value) VALUES (?, ?, ?)
@@ -63,6 +61,17 @@ class Store:
     def save_many(self, records: Iterable[RunRecord]) -> None:
         """All or none."""
         self._write(_SAVE, [_make_row(record) for record in records])
+
+    def swap(self, pairs: Sequence[tuple[RunRecord, RunRecord]]) -> frozenset[str]:
+        """(as it was read, as it shall be): each is written only where nobody has changed it since.
+
+        The ids of those somebody changed, or removed, meanwhile come back: their new word is not lost under ours.
+        """
+
+        def work(connection: "sqlite3.Connection") -> frozenset[str]:
+            return frozenset(old.run_id for old, new in pairs if not self._swap_one(connection, old, new))
+
+        return self._in_transaction(work, is_durable=any(new.state is RunState.SUBMITTING for _, new in pairs))
 
     def load(self, word: str) -> RunRecord:
         """By run id, its beginning, or a name that only one run has; `last` or `@` is the newest."""
@@ -174,19 +183,31 @@ class Store:
     def _read(self, query: str, values: Sequence[Any] = ()) -> _Rows:
         return self._attempt(lambda connection: connection.execute(query, values).fetchall())
 
+    def _swap_one(self, connection: "sqlite3.Connection", old: RunRecord, new: RunRecord) -> bool:
+        row = connection.execute("SELECT record FROM runs WHERE run_id = ?", (_clean(old.run_id),)).fetchone()
+        if row is None or self._decode(row[0]) != _decoder.decode(_encode(old)):
+            return False
+        connection.execute(_SAVE, _make_row(new))
+        return True
+
     def _write(self, query: str, rows: _Rows, *, is_durable: bool = False) -> int:
-        def work(connection: "sqlite3.Connection") -> int:
+        return self._in_transaction(
+            lambda connection: connection.executemany(query, rows).rowcount, is_durable=is_durable
+        )
+
+    def _in_transaction(self, change: "Callable[[sqlite3.Connection], _Value]", *, is_durable: bool) -> _Value:
+        def work(connection: "sqlite3.Connection") -> _Value:
             # Has no effect inside a transaction, so it comes before.
             connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                count = connection.executemany(query, rows).rowcount
+                value = change(connection)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            return count
+            return value
 
         return self._attempt(work)
 

@@ -43,6 +43,7 @@ class Order:
     script: str  # absolute
     created: float  # not later than its submission, seconds since 1970
     first_link: int = 1
+    links: int = 1
     other_ids: frozenset[str] = frozenset()  # job numbers of the run's other submissions
 
     @property
@@ -75,6 +76,7 @@ def make_submit_request(order: Order, site: Site, *, only_if_ok: bool = False) -
         "timeout_s": _SBATCH_TIMEOUT_S,
         "cwd": order.folder,
         "unclear_words": get_unclear_words(),
+        "about": {"first_link": order.first_link, "links": order.links},
     }
     return Request(operation="submit", arguments=arguments, only_if_ok=only_if_ok)
 

@@ -70,5 +70,6 @@ TORCHRUN = Launcher(
     name="torchrun",
     summary="torchrun on every node, one process a GPU",
     task_for_each_gpu=False,
+    starts_the_rest=True,
     make_argv=make_argv,
 )

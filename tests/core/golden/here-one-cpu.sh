@@ -1,6 +1,6 @@
 #!/bin/bash
 # Run digits-k3f9w at here: one job of at most 0-01:00:00.
-# Written by Windlass from plan.json beside it; `sbatch job-1.sh` works by hand too.
+# Written by Windlass from plan.json beside it.
 
 # who pays, and where it runs
 #SBATCH --job-name=digits-k3f9w

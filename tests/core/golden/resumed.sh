@@ -1,6 +1,6 @@
 #!/bin/bash
 # Run digits-k3f9w at alpha: 2 jobs one after another of at most 0-20:02:00.
-# Written by Windlass from plan.json beside it; `sbatch job-2.sh` works by hand too.
+# Written by Windlass from plan.json beside it.
 
 # who pays, and where it runs
 #SBATCH --job-name=digits-k3f9w

@@ -1,6 +1,6 @@
 #!/bin/bash -l
 # Run digits-k3f9w at alpha: 4 jobs one after another of at most 0-20:05:00.
-# Written by Windlass from plan.json beside it; `sbatch job-1.sh` works by hand too.
+# Written by Windlass from plan.json beside it.
 
 # who pays, and where it runs
 #SBATCH --job-name=digits-k3f9w

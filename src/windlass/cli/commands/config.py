@@ -25,6 +25,7 @@ def command(output: Output, /, site_name: str | None, origin: bool, **values: An
         places = {key: one.text for key, one in origins.items()}
         output.show_json({"settings": settings, "origins": places})
         return
+    settings = {key: value for key, value in settings.items() if value != {}}
     rows = [(key, _format(value), origins[key].text) for key, value in settings.items()]
     if origin:
         output.show_table(("KEY", "VALUE", "FROM"), rows)

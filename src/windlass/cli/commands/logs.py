@@ -2,7 +2,7 @@
 
 import click
 
-from windlass.app.logs import LogReader, read_log
+from windlass.app.logs import open_log
 from windlass.cli.following import show_until_the_end
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
@@ -19,12 +19,12 @@ def command(output: Output, /, run: str, keep_going: bool, tail: int | None, lin
     """Show what RUN printed (a run id, its beginning, its name, or `last`)."""
     with open_session(output) as session:
         record = session.store.load(run)
+        reader = open_log(session, record, link=link)
         if tail is not None:
-            reader = LogReader(session.host(session.site(record.site)), record.folder)
-            output.show_bytes(reader.skip_to_tail(tail).encode())
+            output.show_bytes(reader.read_tail(tail))
         if keep_going:
-            return show_until_the_end(output, session, record, from_end=tail is not None)
+            return show_until_the_end(output, session, record, reader)
         if tail is None:
-            for payload in read_log(session, record, link=link):
+            for payload in reader.read_new():
                 output.show_bytes(payload)
     return int(ExitCode.OK)

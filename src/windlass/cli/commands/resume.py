@@ -23,6 +23,7 @@ def command(output: Output, /, run: str, time_text: str | None, update_code: boo
       windlass resume digits --time 12h
       windlass resume digits --update-code  after mending a mistake in the code
     """
+    from windlass.app.logs import open_log
     from windlass.app.resuming import resume_run
     from windlass.cli.following import show_until_the_end
 
@@ -31,10 +32,14 @@ def command(output: Output, /, run: str, time_text: str | None, update_code: boo
     except Unreadable as problem:
         raise UsageError(f"--time: {problem}") from problem
     with open_session(output) as session:
-        record = resume_run(session, session.store.load(run), time=time, update_code=update_code)
+        before = session.store.load(run)
+        reader = open_log(session, before)
+        if not detach:
+            reader.read_tail(0)  # what it said before is not said again
+        record = resume_run(session, before, time=time, update_code=update_code)
         output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")
         if output.as_json:
             output.show_json({"run": record})
         if detach or output.as_json:
             return int(ExitCode.OK)
-        return show_until_the_end(output, session, record, from_end=True)
+        return show_until_the_end(output, session, record, reader)

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from windlass.app.logs import open_log
 from windlass.app.planning import Planned, plan_run
 from windlass.app.running import start_run
 from windlass.cli.following import show_until_the_end
@@ -42,7 +43,7 @@ def command(output: Output, /, site_name: str | None, detach: bool, force: bool,
         if detach or output.as_json:
             _show_detached(output, record.run_id, record)
             return int(ExitCode.OK)
-        return show_until_the_end(output, session, record)
+        return show_until_the_end(output, session, record, open_log(session, record))
 
 
 def _tell_plan(output: Output, planned: Planned) -> None:
