@@ -56,7 +56,7 @@ docs: ## the manual, as a web site in site/
 
 bench: ## measure Windlass beside its peers
 	@tools/venv.sh bench
-	for program in benchmarks/[a-z]*.py; do $(bin)/python "$$program"; done
+	$(bin)/python -m benchmarks
 
 clean: ## remove what was built here; .venv and .demo too
 	@rm -rf .venv .demo .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist site

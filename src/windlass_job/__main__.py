@@ -5,11 +5,11 @@ import os
 import sys
 from typing import Optional, Sequence
 
-from windlass_job import agent, command, gauges, task, wire
+from windlass_job import agent, gauges, task, wire
 
 COMMANDS = {
     "agent": (agent, "run COMMAND as this job"),
-    command.TASK_COMMAND: (task, "run COMMAND as a task of srun, with its rank"),
+    wire.RANK_ENV: (task, "run COMMAND as a task of srun, with its rank"),
     "gauges": (gauges, "sample this node until stopped"),
 }
 

@@ -17,6 +17,7 @@ from windlass_job.gauges import start_sampling
 from windlass_job.signals import Signals, read_signal
 
 SAME_MOMENT_S = 2.0
+TOLD_TO_STOP = "told to stop"
 KILLED = (128 + signal.SIGTERM, 128 + signal.SIGKILL)
 
 
@@ -66,7 +67,7 @@ class Agent:
     def run(self) -> int:
         attempt = self._take_link()
         if attempt is None:
-            self._flush()
+            self._flush(self._get_last_s())
             return 0
         self._begin(attempt)
         self._put_status(wire.RUNNING)
@@ -91,11 +92,22 @@ class Agent:
             return answer
         outcome, why = answer
         self._recorder.note("not run: " + why)
+        if why == TOLD_TO_STOP:
+            self._tell_skipped(self._folder)
         self._recorder.event(wire.LINK_ENDED, outcome=outcome)
         return None
 
+    def _tell_skipped(self, folder: str) -> None:
+        """Slurm will say of this job that it ended well, where it could not be cancelled in time."""
+        self._status = self._make_status(None)
+        where = (folder, self._link, self._status["submission"], self._job)
+        self._recorder.may_write_status = lambda: claims.may_tell_skipped(*where)
+        self._status.update(started=None, ended=time.time(), reason=TOLD_TO_STOP)
+        self._put_status(wire.SKIPPED, is_last=True)
+
     def _holds_link(self, attempt: int) -> bool:
-        if not claims.is_superseded(self._folder or "", self._link, self._job, attempt):
+        submission = slurm.read_number(self._env, wire.ENV_NUMBER, 1)
+        if not claims.is_superseded(self._folder or "", self._link, submission, attempt):
             return True
         self._recorder.note("another job has taken over this link: its status is left alone")
         self._recorder.may_write_status = lambda: False
@@ -104,7 +116,7 @@ class Agent:
     def _ask_folder(self, folder: str) -> Any:
         submission = slurm.read_number(self._env, wire.ENV_NUMBER, 1)
         if claims.has_stop(folder, submission):
-            return wire.SKIPPED, "the run was told to stop"
+            return wire.SKIPPED, TOLD_TO_STOP
         if claims.is_final(folder, submission, self._job):
             return wire.SKIPPED, "the run has already ended"
         claim = {
@@ -118,13 +130,12 @@ class Agent:
         attempt = claims.take_claim(folder, self._link, claim)
         return attempt or (wire.DUPLICATE, "another job holds link {}".format(self._link))
 
-    def _begin(self, attempt: int) -> None:
-        env = self._env
-        self._status = {
+    def _make_status(self, attempt: Optional[int]) -> Dict[str, Any]:
+        return {
             "schema": wire.PROTOCOL,
             "link": self._link,
-            "links": slurm.read_number(env, wire.ENV_LINKS, 1),
-            "submission": slurm.read_number(env, wire.ENV_NUMBER, 1),
+            "links": slurm.read_number(self._env, wire.ENV_LINKS, 1),
+            "submission": slurm.read_number(self._env, wire.ENV_NUMBER, 1),
             "job": self._job,
             "attempt": attempt,
             "node": self._node,
@@ -134,6 +145,10 @@ class Agent:
             "signal": None,
             "stop_requested": None,
         }
+
+    def _begin(self, attempt: int) -> None:
+        env = self._env
+        self._status = self._make_status(attempt)
         self._recorder.event(
             wire.LINK_STARTED,
             python=platform.python_version(),
@@ -207,9 +222,10 @@ class Agent:
 
     def _end(self, outcome: str, leave_with: int, **values: Any) -> int:
         self._status.update(values, ended=time.time())
-        self._put_status(outcome)
+        is_verdict = outcome != wire.TERMINATED  # there Slurm knows better, and kills who does not leave soon
+        self._put_status(outcome, is_last=is_verdict)
         self._recorder.event(wire.LINK_ENDED, outcome=outcome)
-        self._flush()
+        self._flush(self._get_last_s() if is_verdict else None)
         if outcome in (wire.DONE, wire.FAILED):
             problem = slurm.cancel_later_links(self._env)
             if problem:
@@ -217,9 +233,16 @@ class Agent:
                 self._flush()
         return leave_with
 
-    def _flush(self) -> None:
-        self._recorder.flush(self._options.patience / 3)
+    def _flush(self, limit_s: Optional[float] = None) -> None:
+        self._recorder.flush(self._options.patience / 3 if limit_s is None else limit_s)
 
-    def _put_status(self, state: str) -> None:
+    def _get_last_s(self) -> float:
+        """How long we stay for the last word: never longer than the job has left."""
+        left = slurm.read_time_left(self._env)
+        longest: float = self._options.patience * 2 / 3
+        return longest if left is None else min(longest, left)
+
+    def _put_status(self, state: str, *, is_last: bool = False) -> None:
         now = time.time()
-        self._recorder.status(dict(self._status, state=state, updated=now, heartbeat=now))
+        status = dict(self._status, state=state, updated=now, heartbeat=now)
+        self._recorder.status(status, self._get_last_s() if is_last else None)

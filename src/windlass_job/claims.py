@@ -1,40 +1,52 @@
-"""Which job may run a link: the one that created claims/LINK first, or the same job started again.
+"""Which job may run a link: the first that made a claim for it, or the same job started again.
 
 A submission that was sent twice by accident, and a node that Slurm gave up too early, both give two jobs for one link.
+A claim is a file of its own, claims/LINK.SUBMISSION.ATTEMPT, made once and never changed: of many jobs at once, one
+makes it. A later submission was sent on purpose, so the highest claim of a link is the one that counts.
 """
 
+import itertools
 import os
+import re
 from typing import Any, Dict, Optional
 
 from windlass_job import disk, wire
+
+_NAME = re.compile(rb"(\d+)\.(\d+)\.(\d+)\Z")
 
 
 def take_claim(folder: str, link: int, claim: Dict[str, Any]) -> Optional[int]:
     """The number of this attempt, or None when another job holds the link. May raise OSError.
 
-    `claim` holds "job", "token" and "submission". A later submission was sent on purpose, and supersedes.
+    `claim` holds "job", "token" and "submission".
     """
-    path = _path(folder, wire.CLAIMS, str(link))
-    make_folder(os.path.dirname(path))
+    make_folder(_path(folder, wire.CLAIMS))
+    for attempt in itertools.count(1):
+        path = _find_claim(folder, link, claim["submission"], attempt)
+        try:
+            disk.publish(path, disk.make_json(dict(claim, attempt=attempt)))
+            break
+        except FileExistsError:
+            held = disk.read_json(path)
+        # A damaged one holds nothing: a link that never runs is worse than one that runs twice.
+        if held is not None and held.get("job") != claim["job"]:
+            return None
+    return None if is_superseded(folder, link, claim["submission"], attempt) else attempt
+
+
+def is_superseded(folder: str, link: int, submission: int, attempt: int) -> bool:
+    """True when the link was submitted again, or Slurm took this node for dead and started it again elsewhere."""
+    place = _path(folder, wire.CLAIMS)
     try:
-        disk.publish(path, disk.make_json(dict(claim, attempt=1)))
-        return 1
-    except FileExistsError:
-        held = disk.read_json(path)
-    if held is None:
-        attempt = 1  # damaged: nobody holds it, and a link that never runs is worse than one that runs twice
-    elif held.get("job") == claim["job"] or _number(held) < _number(claim):
-        attempt = _number(held, "attempt") + 1
-    else:
-        return None
-    disk.replace(path, disk.make_json(dict(claim, attempt=attempt)))
-    return attempt
-
-
-def is_superseded(folder: str, link: int, job: str, attempt: int) -> bool:
-    """True when Slurm took this node for dead and started the link again elsewhere, while we ran on."""
-    held = disk.read_json(_path(folder, wire.CLAIMS, str(link)))
-    return held is not None and (held.get("job"), _number(held, "attempt")) != (job, attempt)
+        os.utime(place)  # a folder on a file server may look as it did a minute ago, until we change it
+    except OSError:
+        pass
+    try:
+        names = os.listdir(place)
+    except FileNotFoundError:
+        return False
+    claims = [tuple(map(int, found.groups())) for found in map(_NAME.match, names) if found]
+    return any(claim[0] == link and claim[1:] > (submission, attempt) for claim in claims)
 
 
 def is_final(folder: str, submission: int, job: str) -> bool:
@@ -46,6 +58,17 @@ def is_final(folder: str, submission: int, job: str) -> bool:
     if status is None or _number(status) != submission:
         return False
     return status.get("state") == wire.DONE or (status.get("state") == wire.FAILED and status.get("job") != job)
+
+
+def may_tell_skipped(folder: str, link: int, submission: int, job: str) -> bool:
+    """False when the status is a verdict, or of a later submission, or of another job that has this link."""
+    status = disk.read_json(_path(folder, wire.STATUS)) or {}
+    if _number(status) > submission:
+        return False
+    if _number(status) == submission and status.get("state") in (wire.DONE, wire.FAILED):
+        return False
+    held = disk.read_json(_find_claim(folder, link, submission, 1))
+    return held is None or held.get("job") == job
 
 
 def has_stop(folder: str, submission: int) -> bool:
@@ -64,6 +87,10 @@ def make_folder(path: bytes) -> None:
         os.mkdir(path)
     except FileExistsError:
         pass
+
+
+def _find_claim(folder: str, link: int, submission: int, attempt: int) -> bytes:
+    return _path(folder, wire.CLAIMS, wire.CLAIM.format(link=link, number=submission, attempt=attempt))
 
 
 def _path(folder: str, *names: str) -> bytes:

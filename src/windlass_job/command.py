@@ -13,14 +13,13 @@ import signal
 import subprocess
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set
 
-from windlass_job import processes
+from windlass_job import processes, wire
 from windlass_job.processes import Process
 from windlass_job.signals import Signals
 
 SHELLS = frozenset(["bash", "sh", "dash", "zsh", "ksh", "tcsh", "csh", "fish", "busybox"])
 FILTERS = frozenset(["tee", "cat", "grep", "sed", "awk", "gawk", "mawk", "ts", "tr", "head", "tail", "logger"])
 ALERT_S = 0.1  # how often to look once the command was asked to stop
-TASK_COMMAND = "rank-env"  # our own first process in each task of a step
 TASK_SIGNAL = signal.SIGUSR1  # srun hands it on as it is
 
 
@@ -61,7 +60,7 @@ class Command:
         self._asked.add(process.pid)
         if process.name != "srun":
             _send(process.pid, self._number)
-        elif TASK_COMMAND in processes.load_command_line(process.pid):
+        elif wire.RANK_ENV in processes.load_command_line(process.pid):
             _send(process.pid, TASK_SIGNAL)
         elif stop_steps is not None:
             stop_steps()

@@ -13,7 +13,17 @@ import sys
 import time
 import zlib
 
-from windlass_job import deputy_commands, deputy_files, deputy_runs, disk, submission, wire
+from windlass_job import (
+    deputy_blobs,
+    deputy_commands,
+    deputy_files,
+    deputy_folders,
+    deputy_runs,
+    deputy_update,
+    disk,
+    submission,
+    wire,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,17 +51,16 @@ def say_bye(call: Call) -> "Answer":
 
 OPERATIONS: "Dict[str, Callable[[Call], Answer]]" = {
     "run": deputy_commands.run_command,
-    "expand": deputy_files.expand,
     "facts": deputy_files.get_facts,
     "read": deputy_files.read,
     "write": deputy_files.write,
     "list_files": deputy_files.list_files,
     "hash_files": deputy_files.hash_files,
-    "missing_blobs": deputy_runs.find_missing_blobs,
-    "put_blobs": deputy_runs.put_blobs,
-    "prepare_run": deputy_runs.prepare_run,
-    "update_code": deputy_runs.update_code,
-    "remove_run": deputy_runs.remove_run,
+    "missing_blobs": deputy_blobs.find_missing_blobs,
+    "put_blobs": deputy_blobs.put_blobs,
+    "prepare_run": deputy_folders.prepare_run,
+    "update_code": deputy_update.update_code,
+    "remove_run": deputy_folders.remove_run,
     "statuses": deputy_runs.get_statuses,
     "list_runs": deputy_runs.list_runs,
     "touch_stop": deputy_runs.touch_stop,

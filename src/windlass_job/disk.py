@@ -78,9 +78,26 @@ def write_new(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
 
 def replace(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
     """The file is the old one or the new one, never a part."""
-    aside = _write_aside(path, content, mode)
-    os.rename(aside, path)
-    flush(os.path.dirname(path))
+    _move(_write_aside(path, content, mode), path)
+
+
+def replace_link(path: bytes, target: bytes) -> None:
+    """A symbolic link in place of whatever file or link was there."""
+    aside = _make_aside(*os.path.split(path))
+    os.symlink(target, aside)
+    _move(aside, path)
+
+
+def overwrite(path: bytes, content: bytes) -> None:
+    """JSON over the JSON of a file that is there: needs no space, but a crash right here leaves a part."""
+    handle = os.open(path, os.O_WRONLY)
+    try:
+        content = content.ljust(os.fstat(handle).st_size)
+        if os.write(handle, content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def publish(path: bytes, content: "Buffer", mode: int = 0o666, also: "Optional[bytes]" = None) -> None:
@@ -160,6 +177,15 @@ def remove_if_there(path: bytes) -> None:
 def make_suffix() -> bytes:
     """Random letters that tell our temporary names apart, on all hosts of the site."""
     return os.urandom(6).hex().encode()
+
+
+def _move(aside: bytes, path: bytes) -> None:
+    try:
+        os.rename(aside, path)
+    except OSError:
+        remove_if_there(aside)
+        raise
+    flush(os.path.dirname(path))
 
 
 def _write_aside(path: bytes, content: "Buffer", mode: int) -> bytes:

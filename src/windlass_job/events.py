@@ -8,13 +8,14 @@ import os
 import queue
 import threading
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from windlass_job import disk, wire
 from windlass_job.bounded import describe, say
 
 LONGEST_LINE = 4000  # bytes; one write() of less than a page is not torn
 MOST_WAITING = 2000
+RETRY_S = 1.0
 
 
 class Recorder:
@@ -26,7 +27,7 @@ class Recorder:
         self._common = common
         self._clock = clock
         self._events: "queue.Queue[bytes]" = queue.Queue(MOST_WAITING)
-        self._status: Optional[Dict[str, Any]] = None
+        self._status: Optional[Tuple[bytes, Optional[float]]] = None
         self._lock = threading.Lock()
         self._is_written = threading.Condition(self._lock)
         self._waiting = 0
@@ -51,8 +52,11 @@ class Recorder:
         say(text)
         self.event(wire.NOTE, text=text)
 
-    def status(self, status: Dict[str, Any]) -> None:
-        """Only the newest counts: an older one that still waits is dropped."""
+    def status(self, status: Dict[str, Any], retry_s: Optional[float] = None) -> None:
+        """Only the newest counts: an older one that still waits is dropped.
+
+        retry_s: it is the last, and the verdict on the run, so no pains are spared for that long.
+        """
         if self._folder is None:
             return
         with self._lock:
@@ -62,7 +66,8 @@ class Recorder:
                     self._waiting += 1
                 except queue.Full:
                     return
-            self._status = dict(status)
+            deadline = None if retry_s is None else time.monotonic() + retry_s
+            self._status = disk.make_json(status), deadline
 
     def flush(self, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s
@@ -92,9 +97,32 @@ class Recorder:
             append_line(os.path.join(folder, wire.EVENTS), line)
             return
         with self._lock:
-            status, self._status = self._status, None
-        if status is not None and self.may_write_status():
-            disk.replace(os.fsencode(os.path.join(folder, wire.STATUS)), disk.make_json(status))
+            waiting, self._status = self._status, None
+        if waiting is not None:
+            self._write_status(os.fsencode(os.path.join(folder, wire.STATUS)), *waiting)
+
+    def _write_status(self, path: bytes, content: bytes, deadline: Optional[float]) -> None:
+        while True:
+            try:
+                if self.may_write_status():
+                    put_status(path, content, is_last=deadline is not None)
+                return
+            except FileNotFoundError:  # the run folder was removed
+                raise
+            except OSError as error:
+                if deadline is None or time.monotonic() + RETRY_S > deadline:
+                    raise
+                say("the last word cannot be written yet: " + describe(error))
+            time.sleep(RETRY_S)
+
+
+def put_status(path: bytes, content: bytes, *, is_last: bool) -> None:
+    try:
+        disk.replace(path, content)
+    except OSError:
+        if not is_last or not os.path.exists(path):
+            raise
+        disk.overwrite(path, content)  # what a full disk or a spent quota still allows
 
 
 def append_line(path: str, line: bytes) -> None:

@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import time
 from typing import Mapping, Optional
 
 TIMEOUT_S = 20.0  # a client waits 9 s for a controller that is away
@@ -24,6 +25,12 @@ def read_number(env: Mapping[str, str], name: str, default: int) -> int:
         return int(env.get(name, default))
     except ValueError:
         return default
+
+
+def read_time_left(env: Mapping[str, str]) -> Optional[float]:
+    """Seconds; None where Slurm does not say, or gave the job more time than it said at the start."""
+    left = read_number(env, "SLURM_JOB_END_TIME", 0) - time.time()
+    return left if left > 0 else None
 
 
 def signal_steps(job: str, signal_name: str) -> Optional[str]:

@@ -20,7 +20,8 @@ LOGS = "logs"  # logs/JOB.out: what each job printed
 EVENTS = "events.jsonl"  # what happened, a line each
 STATUS = "status.json"  # the last word of the agent, replaced whole
 GAUGES = "gauges"  # one file a node
-CLAIMS = "claims"  # claims/LINK: the job that took this link
+CLAIMS = "claims"  # claims/LINK.SUBMISSION.ATTEMPT: the job that took this link; the highest counts
+CLAIM = "{link}.{number}.{attempt}"
 STOP = "stop"  # holds the number of the last submission whose links must not start any more
 SUBMISSIONS = "submissions"  # submissions/NUMBER/: intent.json, sbatch.out, sbatch.err, receipt.json
 INTENT = "intent.json"  # written before sbatch is called
@@ -55,7 +56,6 @@ COMMAND_STARTED = "command_started"  # pid
 STOP_REQUESTED = "stop_requested"  # signal: the end of time is near, or somebody cancelled
 COMMAND_ENDED = "command_ended"  # exit_code, signal
 LINK_ENDED = "link_ended"  # outcome
-METRIC = "metric"  # step, values; kept free for later: nothing writes it yet
 NOTE = "note"  # text: something the agent could not do, and went on without
 
 # ---- outcomes of a link -------------------------------------------------------------------------
@@ -68,7 +68,9 @@ SKIPPED = "skipped"  # nothing left to do, or told to stop
 DUPLICATE = "duplicate"  # another job holds this link
 RUNNING = "running"  # status.json only
 
-OUTCOMES = (DONE, CUT, FAILED, TERMINATED, SKIPPED, DUPLICATE)
+# ---- the job zip's commands ---------------------------------------------------------------------
+
+RANK_ENV = "rank-env"  # the first process of each task of srun: sets its rank
 
 # ---- the agent's own exit codes -----------------------------------------------------------------
 

@@ -132,7 +132,7 @@ def _work(
 
 def _say_start(session: Session, place: Place) -> None:
     """With the connection open: what comes now is the submission."""
-    session.host(session.site(place.site)).ask([Request(operation="expand", arguments={"texts": []})])
+    session.host(session.site(place.site)).ask([Request(operation="facts")])
     if isinstance(session, _DyingSession) and session.pipe is not None:
         session.pipe.send("start")
 

@@ -118,14 +118,6 @@ def test_a_path_prefix_comes_first(host: Host, folder: str) -> None:
     assert read_completed(reply).out == "ours\n"
 
 
-def test_variables_are_expanded_and_unknown_ones_named(host: Host) -> None:
-    home = ask(host, "facts").values["home"]
-
-    reply = ask(host, "expand", texts=["$HOME/a", "~/b", "${NOT_THERE}/c"])
-
-    assert reply.values == {"texts": [f"{home}/a", f"{home}/b", "${NOT_THERE}/c"], "undefined": ["NOT_THERE"]}
-
-
 def test_facts_tell_about_a_root_that_does_not_exist_yet(host: Host, folder: str) -> None:
     facts = ask(host, "facts", root=f"{folder}/not/yet").values
 
@@ -349,6 +341,19 @@ def test_hashes_of_files_and_none_for_a_missing_one(host: Host, folder: str) -> 
     send(host, f"{folder}/a", HELLO)
 
     assert ask(host, "hash_files", folder=folder, paths=["a", "b"]).values == {"sha256": [hash_of(HELLO), None]}
+
+
+def test_of_a_file_that_grows_only_what_was_seen_is_hashed(host: Host, folder: str) -> None:
+    large = bytes(range(256)) * 10_000
+    send(host, f"{folder}/log", large + b"more")
+    send(host, f"{folder}/empty", b"")
+    sizes = [len(large), 3, 0, None, len(large) + 5, 1, 1]
+
+    reply = ask(host, "hash_files", folder=folder, paths=["log"] * 5 + ["empty", "none"], sizes=sizes)
+
+    whole = [hash_of(large), hash_of(large[:3]), hash_of(b""), hash_of(large + b"more")]
+    assert reply.values["sha256"] == [*whole, None, None, None]
+    assert not ask(host, "hash_files", folder=folder, paths=["log"], sizes=[1, 2]).ok
 
 
 def test_only_a_run_folder_is_removed(host: Host, folder: str) -> None:

@@ -101,7 +101,7 @@ def test_a_claim_proves_the_job(backend: Backend) -> None:
     first, _ = backend.send("true", LATER)
     order = backend.make_order("true", LATER, run_id=first.run_id, number=2)
     _copy_intent(backend, first, order)
-    _write(backend, f"{order.folder}/{wire.CLAIMS}/1", {"job": "77_1", "token": order.token, "submission": 2})
+    _write(backend, f"{order.folder}/{wire.CLAIMS}/1.2.1", {"job": "77_1", "token": order.token, "submission": 2})
 
     found = reconcile(backend.cluster, order)
 

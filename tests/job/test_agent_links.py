@@ -39,7 +39,7 @@ def test_the_same_job_started_again_goes_on(job: Job) -> None:
 
     assert code == 0
     assert (job.status["state"], job.status["attempt"]) == ("done", 2)
-    assert json.loads((job.folder / "claims" / "1").read_text())["restart"] == 1
+    assert json.loads((job.folder / "claims" / "1.1.2").read_text())["restart"] == 1
 
 
 def test_a_job_that_slurm_starts_again_after_a_failure_goes_on(job: Job) -> None:
@@ -85,6 +85,60 @@ def test_a_run_that_was_told_to_stop_starts_no_link(job: Job) -> None:
     assert job.run(*COUNT) == 0
     assert not (job.home / "count").exists()
     assert job.events[-1]["outcome"] == "skipped"
+    assert (job.status["state"], job.status["reason"]) == ("skipped", "told to stop")
+    assert (job.status["link"], job.status["job"], job.status["submission"]) == (1, "45", 1)
+
+
+def test_a_link_told_to_stop_after_a_cut_says_so(job: Job) -> None:
+    job.run("bash", "-c", "kill -USR1 $PPID; sleep 60")
+    (job.folder / "stop").write_text("1\n")
+    job.env = {"WINDLASS_LINK": "2", "SLURM_JOB_ID": "46"}
+
+    assert job.run(*COUNT) == 0
+    assert (job.status["state"], job.status["link"]) == ("skipped", 2)
+
+
+@pytest.mark.parametrize("end", ["true", "false"])
+@pytest.mark.parametrize("again", ["45", "46"])
+def test_told_to_stop_too_late_the_verdict_stands(job: Job, end: str, again: str) -> None:
+    job.run(end)
+    verdict = job.status
+    (job.folder / "stop").write_text("1\n")
+    job.env = {"SLURM_JOB_ID": again}
+
+    assert job.run(*COUNT) == 0
+    assert job.status == verdict
+    assert job.events[-1]["outcome"] == "skipped"
+
+
+def test_a_second_job_told_to_stop_leaves_the_first_ones_status(job: Job) -> None:
+    job.run("bash", "-c", DIE)
+    (job.folder / "stop").write_text("1\n")
+    job.env = {"SLURM_JOB_ID": "46"}
+
+    assert job.run(*COUNT) == 0
+    assert (job.status["state"], job.status["job"]) == ("running", "45")
+
+
+def test_an_old_link_told_to_stop_leaves_a_resumed_runs_status(job: Job) -> None:
+    job.env = {"WINDLASS_SUBMISSION": "2", "WINDLASS_LINK": "2", "SLURM_JOB_ID": "99"}
+    job.run("bash", "-c", DIE)
+    (job.folder / "stop").write_text("1\n")
+    job.env = {"SLURM_JOB_ID": "45"}
+
+    assert job.run(*COUNT) == 0
+    assert (job.status["state"], job.status["job"]) == ("running", "99")
+
+
+def test_a_job_of_an_older_submission_does_nothing(job: Job) -> None:
+    job.env = {"WINDLASS_SUBMISSION": "2", "SLURM_JOB_ID": "99"}
+    job.run("bash", "-c", DIE)
+    job.env = {"SLURM_JOB_ID": "45"}
+
+    assert job.run(*COUNT) == 0
+    assert not (job.home / "count").exists()
+    assert job.events[-1]["outcome"] == "duplicate"
+    assert (job.status["state"], job.status["job"]) == ("running", "99")
 
 
 @pytest.mark.parametrize("end", ["true", "false"])

@@ -2,13 +2,14 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, Job
+from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
 
 
 @pytest.fixture(params=list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))
@@ -56,7 +57,7 @@ def test_a_run_folder_that_goes_away(job: Job) -> None:
 
 def test_a_file_system_that_hangs(job: Job) -> None:
     (job.folder / "claims").mkdir(parents=True)
-    os.mkfifo(job.folder / "claims" / "1")  # a pipe that nobody reads hangs whoever opens it
+    os.mkfifo(job.folder / "claims" / "1.1.1")  # a pipe that nobody reads hangs whoever opens it
     os.mkfifo(job.folder / "events.jsonl")
 
     code = job.run(*COMMAND)
@@ -90,11 +91,50 @@ def test_a_mistake_of_our_own(job: Job) -> None:
 
 def test_a_damaged_status_and_claim(job: Job) -> None:
     (job.folder / "claims").mkdir(parents=True)
-    (job.folder / "claims" / "1").write_text("")
+    (job.folder / "claims" / "1.1.1").write_text("")
     (job.folder / "status.json").write_text('{"state": ')
 
     assert job.run(*COMMAND) == 4
-    assert job.status["state"] == "failed"
+    assert (job.status["state"], job.status["attempt"]) == ("failed", 2)
+
+
+def test_a_disk_that_is_full_at_the_end_still_takes_the_verdict(job: Job) -> None:
+    job.options = ("--patience=9",)
+    with _mounted(job.folder, "size=64k"):
+        code = job.run(
+            "bash", "-c", "until [ -e run/status.json ]; do sleep 0.02; done; cat /dev/zero > run/full; exit 4"
+        )
+        state, left = job.status["state"], sorted(path.name for path in job.folder.glob(".*"))
+
+    assert (code, state, left) == (4, "failed", [])
+
+
+def test_the_verdict_waits_for_a_file_system_that_comes_back(job: Job) -> None:
+    job.options = ("--patience=60",)
+    with _mounted(job.folder, "size=64k"):
+        with job.start("bash", "-c", "until [ -e go ]; do sleep 0.02; done; exit 4") as process:
+            wait_until(lambda: (job.folder / "status.json").exists(), "it runs")
+            wait_until(lambda: "command_started" in (job.folder / "events.jsonl").read_text(), "all is written")
+            _remount(job.folder, "ro")
+            (job.home / "go").touch()
+            wait_until(lambda: "the last word cannot be written yet: Read-only file system" in job.log, "a failure")
+            _remount(job.folder, "rw")
+            code = process.wait(30)
+        state, ending = job.status["state"], job.kinds[-1]
+
+    assert (code, state, ending) == (4, "failed", "link_ended")
+
+
+def test_the_verdict_waits_no_longer_than_the_job_has_left(job: Job) -> None:
+    job.options = ("--patience=600",)
+    job.env["SLURM_JOB_END_TIME"] = str(int(time.time()) + 6)
+    with _mounted(job.folder, "size=64k"), job.start("bash", "-c", "until [ -e go ]; do sleep 0.02; done") as process:
+        wait_until(lambda: (job.folder / "status.json").exists(), "it runs")
+        _remount(job.folder, "ro")
+        (job.home / "go").touch()
+        code = process.wait(30)
+
+    assert code == 0
 
 
 @contextmanager
@@ -109,6 +149,10 @@ def _mounted(folder: Path, options: str) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def _remount(folder: Path, mode: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{mode}", folder], check=True)
 
 
 def _fill(path: Path) -> None:

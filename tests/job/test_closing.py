@@ -26,7 +26,9 @@ def test_a_run_closed_before_its_folder_was_made_is_not_made_any_more(tmp_path: 
 
     closed = ask(host, "close_submission", folder)
     again = ask(host, "close_submission", folder)
-    prepared, submitted = host.ask([make_run(tmp_path), _only_if_ok(make_submit(folder, ["touch", str(tmp_path / "x")]))])
+    prepared, submitted = host.ask(
+        [make_run(tmp_path), _only_if_ok(make_submit(folder, ["touch", str(tmp_path / "x")]))]
+    )
 
     assert closed.ok
     assert again.ok

@@ -1,6 +1,7 @@
 """The deputy on every Python it may meet, cut off, killed while it makes a run folder, and on a full disk."""
 
 import contextlib
+import hashlib
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from windlass.errors import ConnectionLost, SiteNotReady
 from windlass_job.faults import FAULT_POINTS, VARIABLE
 
 PREPARE_POINTS = FAULT_POINTS[6:]
+DIGEST = hashlib.sha256(CODE).hexdigest()
 
 
 def find_pythons() -> list[str]:
@@ -134,6 +136,25 @@ def test_half_made_folders_of_yesterday_are_removed(tmp_path: Path) -> None:
     LocalHost().ask([make_run(tmp_path)])
 
     assert (old.exists(), young.exists()) == (False, True)
+
+
+def test_contents_nobody_asked_for_in_a_month_go_with_the_next_run(tmp_path: Path) -> None:
+    host = LocalHost()
+    host.ask([make_run(tmp_path)])
+    used, old, young = (tmp_path / "blobs" / name[:2] / name for name in (DIGEST, "0" * 64, "f" * 64))
+    for path in (old, young):
+        path.parent.mkdir()
+        path.touch()
+    for path in (old, used):
+        os.utime(path, (0, 0))
+
+    asked = Request(operation="missing_blobs", arguments={"root": str(tmp_path)}, payload=DIGEST.encode())
+    removed = Request(operation="remove_run", arguments={"root": str(tmp_path), "run_id": "a-11111"})
+    replies = host.ask([asked, removed])
+    host.close()
+
+    assert [reply.ok for reply in replies] == [True, True]
+    assert [path.exists() for path in (used, old, young)] == [True, False, True]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small file system")

@@ -93,8 +93,15 @@ def _send_code(session: Session, record: RunRecord) -> None:
     snapshot = snapshot_project(session, project, spec)
     host = session.host(session.site(record.site))
     put = make_put(record.root, snapshot, send_most(host, record.root, snapshot))
-    arguments = {**put.arguments, "run_id": record.run_id, "manifest": snapshot.manifest.as_json()}
-    reply = host.ask([Request(operation="update_code", arguments=arguments, payload=put.payload, idempotent=True)])[0]
+    papers = ((wire.MANIFEST, to_json(snapshot.manifest)), (wire.DIFF, snapshot.diff))
+    arguments = {
+        **put.arguments,
+        "run_id": record.run_id,
+        "manifest": snapshot.manifest.as_json(),
+        "files": [{"path": path, "bytes": len(content), "mode": 0o600} for path, content in papers],
+    }
+    payload = put.payload + b"".join(content for _, content in papers)
+    reply = host.ask([Request(operation="update_code", arguments=arguments, payload=payload, idempotent=True)])[0]
     changed = expect(reply, SiteNotReady, "the code could not be updated").values["changed"]
     names = f": {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}" if changed else ""
     session.tell(f"{len(changed)} file{'' if len(changed) == 1 else 's'} changed{names}")

@@ -50,7 +50,8 @@ def _with_status(record: RunRecord, status: Mapping[str, Any] | None) -> RunReco
         return record
     return replace(
         record,
-        link=_number(status.get("link"), record.link),
+        # A link that was skipped has not been used.
+        link=record.link if status.get("state") == wire.SKIPPED else _number(status.get("link"), record.link),
         started=record.started or _seconds(status.get("started")),
         exit_code=_read_exit_code(status),
     )

@@ -16,6 +16,9 @@ _MODULES = (
     "deputy_commands",
     "submission",
     "deputy_files",
+    "deputy_blobs",
+    "deputy_folders",
+    "deputy_update",
     "deputy_runs",
     "deputy",
 )

@@ -13,7 +13,6 @@ from windlass.errors import ConnectionLost, HostUnreachable, WindlassError
 IDEMPOTENT = frozenset(
     (
         "close_submission",
-        "expand",
         "facts",
         "hash_files",
         "list_files",

@@ -14,13 +14,12 @@ def hold_run(folder: Path, run_id: str) -> Iterator[None]:
     """As long as it is held, nobody else says what became of the submission."""
     make_private_folder(folder)
     path = _find(folder, run_id)
-    with open(path, "w") as file:
-        with suppress(OSError):  # a file system without locks: the deputy's own care must do
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+    handle = _lock(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is locked: those who wait see that it is gone, and make a new one
+        os.close(handle)
 
 
 def is_held(folder: Path, run_id: str) -> bool:
@@ -31,13 +30,33 @@ def is_held(folder: Path, run_id: str) -> bool:
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_at(path, handle):
+            return is_held(folder, run_id)  # it was let go, and perhaps taken again
+        path.unlink()  # its holder was killed
     except BlockingIOError:
         return True
     except OSError:
         return False
     finally:
         os.close(handle)
-    path.unlink(missing_ok=True)  # its holder was killed
+    return False
+
+
+def _lock(path: Path) -> int:
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks: the deputy's own care must do
+            return handle
+        if _is_at(path, handle):
+            return handle
+        os.close(handle)
+
+
+def _is_at(path: Path, handle: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(), os.fstat(handle))
     return False
 
 

@@ -124,7 +124,8 @@ class _Found:
 
 def _examine(cluster: Cluster, order: Order) -> _Found:
     place: Json = {"folder": order.folder, "number": order.number}
-    claim_path = str(PurePosixPath(order.folder, wire.CLAIMS, str(order.first_link)))
+    claim_name = wire.CLAIM.format(link=order.first_link, number=order.number, attempt=1)
+    claim_path = str(PurePosixPath(order.folder, wire.CLAIMS, claim_name))
     submission, claim = cluster.host.ask(
         [
             Request(operation="submission", arguments=place),

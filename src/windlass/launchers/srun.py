@@ -11,7 +11,7 @@ def make_rank_env(plan: Plan) -> tuple[str, ...]:
 
     srun kills its tasks at once when it gets TERM itself, and hands USR1 only to a task's first process.
     """
-    return (plan.python, "-I", f"{plan.folder}/{wire.JOB_ZIP}", "rank-env", "--stop-signal", plan.stop_signal, "--")
+    return (plan.python, "-I", f"{plan.folder}/{wire.JOB_ZIP}", wire.RANK_ENV, "--stop-signal", plan.stop_signal, "--")
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
