@@ -18,7 +18,7 @@ from windlass.app.session import Session
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
 
-TITLE = "submission of a project of 10 files, over an open connection"
+TITLE = "submission of a project of 10 files (known at the site), over an open connection"
 MOST_ROUND_TRIPS = 2.0
 BUDGET = 1.5
 _REPEATS = 9
@@ -54,7 +54,7 @@ def _measure(cluster: SlurmCluster, name: str, project: Path, home: Path) -> lis
         host = session.host(session.site(name))
         before = host.round_trips
         works: dict[str, Callable[[], object]] = {
-            "windlass: snapshot sent, run folder, sbatch": lambda: start_run(session, prepared.pop()),
+            "windlass: run folder made, sbatch": lambda: start_run(session, prepared.pop()),
             "ssh HOST sbatch job.sh": _make_bare(cluster, name, site_folder, home),
         }
         if name == "login-direct" and importlib.util.find_spec("submitit") is not None:
@@ -63,7 +63,7 @@ def _measure(cluster: SlurmCluster, name: str, project: Path, home: Path) -> lis
         trips = (host.round_trips - before) / (_REPEATS + 1)
     shutil.rmtree(site_folder)
     where = "through a jump host" if name == "login" else "direct"
-    ours = times["windlass: snapshot sent, run folder, sbatch"]
+    ours = times["windlass: run folder made, sbatch"]
     rows = [Row(what=f"round trips, {where}", value=trips, unit="", budget=MOST_ROUND_TRIPS)]
     for what, spent in times.items():
         is_peer = not what.startswith("windlass")

@@ -215,6 +215,16 @@ class DiskFull(WindlassError):
     exit_code = ExitCode.FAILED
 
 
+class OutputLost(WindlassError):
+    """The answer could not be written to standard output: it is closed, or its disk is full.
+
+    What the command was asked to do was done; standard error says what.
+    """
+
+    code = "E603"
+    exit_code = ExitCode.FAILED
+
+
 class JobFailed(WindlassError):
     """The run ended without success. `windlass explain RUN` says why, `windlass logs RUN` shows its words."""
 
@@ -250,6 +260,7 @@ ERRORS: dict[str, type[WindlassError]] = {
         RunFolderGone,
         StoreError,
         DiskFull,
+        OutputLost,
         JobFailed,
         Interrupted,
     )

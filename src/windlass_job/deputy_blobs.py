@@ -7,7 +7,7 @@ from windlass_job import disk, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict
+    from typing import Any, Callable, Dict, List
 
     from windlass_job.deputy import Answer, Call
 
@@ -73,6 +73,16 @@ def save_blobs(root: bytes, blobs: "Dict[str, Any]", call: "Call") -> None:
         except OSError:
             disk.remove_if_there(aside)
             raise
+        call.beat()
+
+
+def check_blobs(root: bytes, files: "List[Dict[str, Any]]", blobs: "Dict[str, Any]", call: "Call") -> None:
+    """All that a manifest needs, when one was found wanting: the damaged ones go, to be sent again together."""
+    for name in {file["sha256"] for file in files if file.get("sha256")} - set(blobs):
+        try:
+            _load_blob(root, name)
+        except disk.Refused:
+            pass
         call.beat()
 
 

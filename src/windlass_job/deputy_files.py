@@ -2,12 +2,13 @@
 
 import os
 import re
+import stat
 
 from windlass_job import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional
+    from typing import Any, Dict, Iterator, List, Optional, Tuple
 
     from windlass_job.deputy import Answer, Call
 
@@ -45,7 +46,7 @@ def read(call: "Call") -> "Answer":
     """A negative from_byte counts from the end: -1000 are the last thousand bytes."""
     limit = call.arguments.get("limit")
     start = int(call.arguments.get("from_byte") or 0)
-    with open(disk.as_path(call.arguments["path"]), "rb") as file:
+    with disk.open_regular(disk.as_path(call.arguments["path"])) as file:
         found = os.fstat(file.fileno())
         start = max(0, found.st_size + start) if start < 0 else start
         file.seek(start)
@@ -58,24 +59,28 @@ def write(call: "Call") -> "Answer":
     view, at = memoryview(call.payload), 0
     for file in call.arguments["files"]:
         path = disk.as_path(file["path"])
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        disk.make_folders(os.path.dirname(path))
         disk.replace(path, view[at : at + file["bytes"]], file.get("mode") or 0o644)
         at += file["bytes"]
     return {}, b""
 
 
 def list_files(call: "Call") -> "Answer":
-    """Paths relative to the folder that match a pattern; links are named, not followed."""
+    """Regular files and links that match a pattern, with paths relative to the folder.
+
+    A link is named and not followed: `link` is its way, `inside` whether that stays in the folder wherever it lies.
+    """
     folder = disk.as_path(call.arguments["folder"])
+    real = os.path.realpath(folder)
     limit = int(call.arguments.get("limit") or 100000)
-    match = re.compile("|".join(make_regex(pattern) for pattern in call.arguments["patterns"])).match
+    match = _compile(call.arguments["patterns"])
     files: "List[Dict[str, Any]]" = []
-    for entry, relative in _walk(folder, b""):
+    for entry, relative in _walk(folder):
         if not match(disk.as_text(relative)):
             continue
         if len(files) >= limit:
             return {"files": files, "truncated": True}, b""
-        described = _describe(entry, relative)
+        described = _describe(entry, relative, real)
         if described:
             files.append(described)
         call.beat()
@@ -83,7 +88,7 @@ def list_files(call: "Call") -> "Answer":
 
 
 def hash_files(call: "Call") -> "Answer":
-    """None for a file that is not there. sizes: only so many bytes of each, because a log grows; None if shorter."""
+    """None for what is no regular file. sizes: only so many bytes of each, because a log grows; None if shorter."""
     folder = disk.as_path(call.arguments["folder"])
     paths = [disk.join_inside(folder, path) for path in call.arguments["paths"]]
     sizes = call.arguments.get("sizes") or [None] * len(paths)
@@ -121,33 +126,69 @@ def _get_root_facts(text: str) -> "Dict[str, Any]":
     }
 
 
-def _walk(folder: bytes, relative: bytes) -> "Iterator[Any]":
-    with os.scandir(os.path.join(folder, relative) if relative else folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        path = os.path.join(relative, entry.name)
+def _compile(patterns: "List[str]") -> "Any":
+    for pattern in patterns:
+        try:
+            re.compile(make_regex(pattern))
+        except (re.error, OverflowError, RecursionError) as error:
+            raise disk.Refused("failed", "the pattern %s cannot be used: %s" % (pattern, error)) from None
+    return re.compile("|".join(make_regex(pattern) for pattern in patterns)).match
+
+
+def _walk(folder: bytes) -> "Iterator[Any]":
+    """(entry, relative path) of all that is no folder, in order; not by recursion, however deep it goes."""
+    waiting = [(iter(_scan(folder)), b"")]
+    while waiting:
+        entries, above = waiting[-1]
+        entry = next(entries, None)
+        if entry is None:
+            waiting.pop()
+            continue
+        path = os.path.join(above, entry.name)
         if not entry.is_dir(follow_symlinks=False):
             yield entry, path
             continue
         try:
-            yield from _walk(folder, path)
+            waiting.append((iter(_scan(entry.path)), path))
         except (FileNotFoundError, PermissionError):  # gone meanwhile, or not ours
             continue
 
 
-def _describe(entry: "Any", relative: bytes) -> "Optional[Dict[str, Any]]":
+def _scan(folder: bytes) -> "List[Any]":
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _describe(entry: "Any", relative: bytes, top: bytes) -> "Optional[Dict[str, Any]]":
+    """None for a pipe, a socket or a device, and for what is gone."""
+    link, inside = None, None
     try:
         found = entry.stat(follow_symlinks=False)
-        link = disk.as_text(os.readlink(entry.path)) if entry.is_symlink() else None
+        if stat.S_ISLNK(found.st_mode):
+            link, inside = _read_link(entry.path, relative, top)
+        elif not stat.S_ISREG(found.st_mode):
+            return None
     except FileNotFoundError:
         return None
-    return {
+    described = {
         "path": disk.as_text(relative),
         "size": found.st_size,
         "mtime": found.st_mtime,
         "mode": found.st_mode & 0o777,
-        "link": link,
+        "link": None if link is None else disk.as_text(link),
     }
+    return described if inside is None else dict(described, inside=inside)
+
+
+def _read_link(path: bytes, relative: bytes, top: bytes) -> "Tuple[bytes, bool]":
+    """Where it leads, and whether that is inside; an absolute way inside is told as a relative one."""
+    target, real = os.readlink(path), os.path.realpath(path)
+    if real != top and not real.startswith(os.path.join(top, b"")):
+        return target, False
+    if os.path.isabs(target):
+        return os.path.relpath(real, os.path.dirname(os.path.join(top, relative))), True
+    lexical = os.path.normpath(os.path.join(os.path.dirname(relative), target))
+    return target, lexical != b".." and not lexical.startswith(b"../")
 
 
 def _hash_file(path: bytes, size: "Optional[int]", call: "Call") -> "Optional[str]":
@@ -155,7 +196,7 @@ def _hash_file(path: bytes, size: "Optional[int]", call: "Call") -> "Optional[st
 
     digest, done = hashlib.sha256(), 0
     try:
-        with open(path, "rb") as file:
+        with disk.open_regular(path) as file:
             while size is None or done < size:
                 block = file.read(_BLOCK if size is None else min(_BLOCK, size - done))
                 if not block:
@@ -163,6 +204,6 @@ def _hash_file(path: bytes, size: "Optional[int]", call: "Call") -> "Optional[st
                 digest.update(block)
                 done += len(block)
                 call.beat()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, disk.Refused):
         return None
     return digest.hexdigest() if size is None or done == size else None

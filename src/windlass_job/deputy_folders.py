@@ -4,7 +4,7 @@ import os
 import time
 
 from windlass_job import disk, wire
-from windlass_job.deputy_blobs import cut_payload, get_content, remove_old_blobs, save_blobs
+from windlass_job.deputy_blobs import check_blobs, cut_payload, get_content, remove_old_blobs, save_blobs
 from windlass_job.faults import pass_point
 
 TYPE_CHECKING = False
@@ -35,7 +35,12 @@ def prepare_run(call: "Call") -> "Answer":
     _remove_leftovers(runs, call.beat)
     new = os.path.join(runs, _NEW + os.path.basename(final) + b"-" + disk.make_suffix())
     try:
-        _build_folder(new, root, blobs, files, call)
+        try:
+            _build_folder(new, root, blobs, files, call)
+        except disk.Refused as error:
+            if error.kind == "missing-blob":
+                check_blobs(root, arguments["manifest"]["files"], blobs, call)
+            raise
         pass_point("before-rename")
         try:
             os.rename(new, final)
@@ -111,12 +116,13 @@ def _build_folder(new: bytes, root: bytes, blobs: "Dict[str, Any]", files: "List
 
 
 def _make_parents(path: bytes, known: "Any") -> None:
-    folder = os.path.dirname(path)
-    if folder in known:
-        return
-    _make_parents(folder, known)
-    os.mkdir(folder)
-    known.add(folder)
+    missing = []
+    while os.path.dirname(path) not in known:
+        path = os.path.dirname(path)
+        missing.append(path)
+    for folder in reversed(missing):
+        os.mkdir(folder)
+        known.add(folder)
 
 
 def _check_name(name: str) -> str:
@@ -147,18 +153,22 @@ def _remove_tree(path: bytes, beat: "Callable[[], None]") -> None:
     if os.path.islink(path) or not os.path.isdir(path):
         _attempt(os.unlink, path)
         return
-    try:
-        with os.scandir(path) as found:
-            entries = list(found)
-    except OSError:
-        entries = []
-    for entry in entries:
+    folders = [path]
+    for folder in folders:  # grows as they are found: each comes after the one it lies in
+        try:
+            with os.scandir(folder) as found:
+                entries = list(found)
+        except OSError:
+            entries = []
+        for entry in entries:
+            _attempt(beat)
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            else:
+                _attempt(os.unlink, entry.path)
+    for folder in reversed(folders):
         _attempt(beat)
-        if entry.is_dir(follow_symlinks=False):
-            _remove_tree(entry.path, beat)
-        else:
-            _attempt(os.unlink, entry.path)
-    _attempt(os.rmdir, path)
+        _attempt(os.rmdir, folder)
 
 
 def _attempt(action: "Callable[..., None]", *arguments: bytes) -> None:

@@ -3,7 +3,7 @@
 import os
 
 from windlass_job import disk, wire
-from windlass_job.deputy_blobs import cut_payload, get_content, save_blobs
+from windlass_job.deputy_blobs import check_blobs, cut_payload, get_content, save_blobs
 from windlass_job.deputy_folders import find_run
 
 TYPE_CHECKING = False
@@ -30,8 +30,13 @@ def update_code(call: "Call") -> "Answer":
     changed = []
     # Links last, so that nothing is written through a new one.
     for path, file in sorted(targets, key=lambda target: target[1].get("link") is not None):
-        if _update(path, file, root, blobs):
-            changed.append(file["path"])
+        try:
+            if _update(path, file, root, blobs):
+                changed.append(file["path"])
+        except disk.Refused as error:
+            if error.kind == "missing-blob":
+                check_blobs(root, manifest["files"], blobs, call)
+            raise
         call.beat()
     for path, file, content in beside:
         _make_parents(path)
@@ -83,4 +88,4 @@ def _is_same(path: bytes, content: "disk.Buffer", mode: int) -> bool:
 
 
 def _make_parents(path: bytes) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    disk.make_folders(os.path.dirname(path))

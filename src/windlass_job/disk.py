@@ -6,10 +6,11 @@ Bytes because Python 3.6 in a session without a locale cannot name a file "é": 
 import errno
 import json
 import os
+import stat
 
 TYPE_CHECKING = False  # `typing` costs 10 ms at start on Python 3.6
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Union
+    from typing import Any, BinaryIO, Callable, Dict, List, Optional, Union
 
     Buffer = Union[bytes, memoryview]
 
@@ -53,6 +54,30 @@ def join_inside(folder: bytes, relative: str) -> bytes:
 def read_bytes(path: bytes) -> bytes:
     with open(path, "rb") as file:
         return file.read()
+
+
+def open_regular(path: bytes) -> "BinaryIO":
+    """For reading, and nothing but a regular file: a pipe would keep us waiting for its writer."""
+    if stat.S_ISREG(os.stat(path).st_mode):
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # it may have become a pipe since
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            return open(handle, "rb")
+        os.close(handle)
+    raise Refused("failed", "%s is not a regular file" % as_text(path))
+
+
+def make_folders(path: bytes) -> None:
+    """os.makedirs calls itself for each folder above, and so fails on a deep path."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            if not os.path.isdir(folder):
+                raise
 
 
 def read_json(path: bytes) -> "Optional[Dict[str, Any]]":

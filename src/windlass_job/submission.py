@@ -372,11 +372,14 @@ def _read_words(place: bytes) -> "Tuple[str, str]":
 
 
 def _is_unclear(exit_code: "Optional[int]", out: str, err: str, arguments: "Dict[str, Any]") -> bool:
-    """Stopped in the middle, success without a job id, or a failure on the way to the controller."""
+    """Stopped in the middle, success without a job id, failure with one, or a failure on the way to the controller."""
     if exit_code is None or exit_code < 0:
         return True
     if exit_code == 0:
         return not out.strip()
+    # A centre's wrapper may stumble after the real sbatch has told the number: then there is a job all the same.
+    if any(line.strip().partition(";")[0].isdigit() for line in out.splitlines()):
+        return True
     return any(words in err.lower() for words in arguments.get("unclear_words") or UNCLEAR_WORDS)
 
 

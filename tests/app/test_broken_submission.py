@@ -1,12 +1,14 @@
 """A submission that breaks in the middle, seen by the command itself: it finds out, and says what is true."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Places
+from tests.job.deputy_requests import make_run, make_submit
 from windlass.app.cancelling import cancel_runs
 from windlass.app.following import wait
 from windlass.app.planning import Wanted, plan_run
@@ -14,11 +16,15 @@ from windlass.app.refreshing import refresh
 from windlass.app.resuming import resume_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
+from windlass.core.exactly_once import Outcome
 from windlass.core.record import RunState
+from windlass.edges.cluster import Cluster
 from windlass.edges.folders import find_folders
+from windlass.edges.host import Host, Reply, Request
 from windlass.edges.run_lock import hold_run
 from windlass.edges.site_files import add_site
-from windlass.errors import ClusterRefused, ConnectionLost
+from windlass.edges.submission import Order, reconcile
+from windlass.errors import ClusterRefused, ConnectionLost, SubmissionUnclear
 from windlass.pocket.programs import ensure_bin
 
 SITE = "mine"
@@ -39,7 +45,7 @@ def bench(tmp_path: Path, places: Places) -> Iterator[tuple[Session, Path]]:
     folder.mkdir()
     for program in pocket.iterdir():
         (folder / program.name).symlink_to(program)
-    (folder / "sbatch").unlink()
+    (folder / "sbatch").rename(folder / "real-sbatch")
     (folder / "sbatch").write_text(_SBATCH.format(folder=folder, pocket=pocket))
     (folder / "sbatch").chmod(0o755)
     (folder / "first").touch()
@@ -104,14 +110,63 @@ def test_a_refused_resume_can_be_tried_again(bench: tuple[Session, Path], wanted
     cancel_runs(session, [resumed])
 
 
+def test_an_sbatch_that_told_a_number_and_then_failed_has_submitted(
+    bench: tuple[Session, Path], wanted: Wanted
+) -> None:
+    """A centre's wrapper that stumbles after the real sbatch: its exit code says no, but the job is there."""
+    session, first = bench
+    first.write_text(f'{first.parent / "real-sbatch"} "$@"; exit 1')
+
+    with pytest.raises(SubmissionUnclear):
+        start_run(session, plan_run(session, wanted))
+    (record,) = refresh(session, session.store.list()).records
+
+    assert record.job_id is not None
+    assert record.state in (RunState.WAITING, RunState.RUNNING)
+    cancel_runs(session, [record])
+
+
+class _Overtaken:
+    """A host where the late deputy makes the run folder in the very moment before the run is closed."""
+
+    def __init__(self, host: Host, late: Request) -> None:
+        self._host = host
+        self._late: Request | None = late
+        self.name = host.name
+        self.round_trips = 0
+
+    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+        if self._late is not None and requests[0].operation == "close_submission":
+            late, self._late = self._late, None
+            assert self._host.ask([late])[0].ok
+        return self._host.ask(requests)
+
+    def close(self) -> None:
+        self._host.close()
+
+
+def test_a_deputy_that_makes_the_folder_while_the_run_is_closed_sends_nothing(
+    bench: tuple[Session, Path], tmp_path: Path
+) -> None:
+    session, _ = bench
+    site, folder = session.site(SITE), tmp_path / "late" / "runs" / "a-11111"
+    order = Order(folder=str(folder), number=1, token="windlass:a-11111:1", script="/x", created=0)
+    cluster = Cluster(_Overtaken(session.host(site), make_run(tmp_path / "late")), site)
+
+    found = reconcile(cluster, order, grace_s=0)
+    (late,) = session.host(site).ask([make_submit(folder, ["touch", str(tmp_path / "sent")])])
+
+    assert found.outcome in (Outcome.NOT_SUBMITTED, Outcome.REFUSED)
+    assert late.values["state"] == "refused"
+    assert not (tmp_path / "sent").exists()
+
+
 def test_what_another_process_is_sending_is_left_alone(bench: tuple[Session, Path], wanted: Wanted) -> None:
     session, first = bench
     first.write_text(f"{KILL_OUR_PARENT}; exit 1")
     with pytest.raises(ConnectionLost):
         start_run(session, plan_run(session, wanted))
     (record,) = session.store.list()
-    from dataclasses import replace
-
     sending = replace(record, state=RunState.SUBMITTING, ended=None, updated=record.updated + 1)
     session.store.save(sending)
 

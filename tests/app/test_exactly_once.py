@@ -27,14 +27,14 @@ HOSTS = ("login-direct", "login", "login-direct", "login-direct", "login", "logi
 # What is killed -> how it is done, and how often.
 KILLS: dict[str, tuple[Callable[[Bench], None], int]] = {
     **{f"client {point}": (make_client_kill(point), 5) for point in CLIENT_POINTS},
-    "client at any moment": (trials.kill_client, 50),
-    "client, deputy asleep": (trials.kill_client_of_stopped_deputy, 20),
+    "client at any moment": (trials.kill_client, 60),
+    "client, deputy asleep": (trials.kill_client_of_stopped_deputy, 25),
     "client, sbatch slow": (trials.kill_client_of_slow_sbatch, 12),
     "client, sbatch asleep": (trials.kill_client_of_stopped_sbatch, 8),
-    "ssh": (trials.kill_ssh, 25),
+    "ssh": (trials.kill_ssh, 30),
     "ssh's master": (trials.kill_master, 15),
     **{f"deputy {point}": (make_deputy_kill(point), 4) for point in FAULT_POINTS},
-    "deputy at any moment": (trials.kill_deputy, 15),
+    "deputy at any moment": (trials.kill_deputy, 20),
     "sbatch": (trials.kill_sbatch, 20),
 }
 
@@ -53,6 +53,7 @@ def project(tmp_path: Path) -> Path:
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     kind: str
+    run_id: str | None
     state: str  # what the next command said
     then: str  # what a resume, or a new run, of one that was not submitted said
     tokens: frozenset[str]  # the jobs there must be
@@ -82,9 +83,12 @@ def test_killed_at_every_step_each_run_is_submitted_once_or_not_at_all(
 
     with capsys.disabled():
         print("\n" + _make_table(done, time.monotonic() - start))
+        print(f"{sum(bench.late for bench in benches)} of the kills at random moments came when it was over")
     expected = Counter(token for trial in done for token in trial.tokens)
-    assert found == expected
-    assert len(done) >= 200
+    assert found == expected, [
+        trial for trial in done if str(trial.run_id) in str(found - expected + (expected - found))
+    ]
+    assert sum(trial.kind != "nothing" for trial in done) - sum(bench.late for bench in benches) >= 200
 
 
 @pytest.mark.slurm
@@ -179,7 +183,7 @@ def _work(bench: Bench, waiting: "SimpleQueue[str]") -> Iterator[Trial]:
     bench.measure()
     for record in bench.look():
         bench.known.add(record.run_id)
-        yield Trial(kind="nothing", state=record.state, then="", tokens=_tokens(record))
+        yield Trial(kind="nothing", run_id=record.run_id, state=record.state, then="", tokens=_tokens(record))
     while True:
         try:
             kind = waiting.get_nowait()
@@ -192,13 +196,13 @@ def _try(bench: Bench, kind: str) -> Trial:
     KILLS[kind][0](bench)
     record = bench.look_for_new()
     if record is None:
-        return Trial(kind=kind, state="no trace", then="", tokens=frozenset())
+        return Trial(kind=kind, run_id=None, state="no trace", then="", tokens=frozenset())
     then, tokens = "", _tokens(record)
     if record.state is RunState.NOT_SUBMITTED and bench.random.random() < 0.5:
         told = bench.resume(record)
         then = "resumed" if told.records else "run anew" if "RunFolderGone" in str(told.problem) else str(told.problem)
         tokens = frozenset(token for one in told.records for token in _tokens(one))
-    return Trial(kind=kind, state=record.state, then=then, tokens=tokens)
+    return Trial(kind=kind, run_id=record.run_id, state=record.state, then=then, tokens=tokens)
 
 
 def _tokens(record: RunRecord) -> frozenset[str]:

@@ -219,3 +219,37 @@ def test_submission_takes_two_round_trips(session: Session, project: Path, site_
     start_run(session, planned)
 
     assert host.round_trips - before <= 2
+
+
+def test_results_that_still_grow_can_be_fetched(session: Session, project: Path, site_name: str) -> None:
+    line = "mkdir -p runs; while sleep 0.05; do date >> runs/grow; done"
+    record = start(session, project, site_name, run__command=line)
+    wait_for_file(record, "runs/grow")
+
+    first = fetch_run(session, record)
+    second = fetch_run(session, record)
+
+    assert (first.folder / "runs/grow").stat().st_size > 0
+    assert second.new_files >= 1
+    cancel_runs(session, [record])
+
+
+def test_links_and_odd_files_among_the_results(session: Session, project: Path, site_name: str) -> None:
+    links = "ln -s m.pt latest.pt; ln -s /etc/passwd out.pt; mkfifo p"
+    line = f"mkdir runs; cd runs; echo 1 > m.pt; {links}; echo x > .m.pt.part"
+    record = wait(session, start(session, project, site_name, run__command=line))
+
+    fetched = fetch_run(session, record)
+
+    results = fetched.folder / "runs"
+    assert (results / "latest.pt").readlink() == Path("m.pt")
+    assert (results / "latest.pt").read_text() == "1\n"
+    assert sorted(one.name for one in results.iterdir()) == [".m.pt.part", "latest.pt", "m.pt"]
+    assert fetched.left_out == ("runs/out.pt",)
+
+
+def wait_for_file(record: RunRecord, name: str) -> None:
+    deadline = time.monotonic() + 60
+    while not (Path(record.folder) / "code" / name).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

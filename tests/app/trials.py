@@ -21,6 +21,7 @@ from windlass.edges.site_files import add_site
 from windlass_job import wire
 
 _PATIENCE_S = 60.0
+_PID_S = 5.0
 
 # The login node's Python and sbatch, as the site file names them: ours, which do as the trial's folder says.
 _PYTHON = """#!/bin/sh
@@ -49,10 +50,12 @@ class Bench:
     random: random.Random
     duration_s: float = 0.5  # of an undisturbed submission
     known: set[str] = field(default_factory=set)
+    late: int = 0  # kills that found the submission over
 
     def tell(self, *, die_at: str = "", sbatch_takes: tuple[float, float] = (0, 0)) -> None:
-        (self.folder / "die-at").write_text(die_at)
-        (self.folder / "sbatch-takes").write_text("{} {}\n".format(*sbatch_takes))
+        for name, text in (("die-at", die_at), ("sbatch-takes", "{} {}\n".format(*sbatch_takes))):
+            (self.folder / "told").write_text(text)
+            (self.folder / "told").replace(self.folder / name)  # whole: an sbatch that is late may read it now
         (self.folder / "sbatch.pid").unlink(missing_ok=True)
 
     def measure(self) -> None:
@@ -67,7 +70,13 @@ class Bench:
             self.duration_s = time.monotonic() - start
 
     def pick_moment(self) -> float:
-        return self.random.uniform(0, self.duration_s * 1.1)
+        return self.random.uniform(0, self.duration_s)
+
+    def note_kill(self, victim: Victim) -> None:
+        """Just before it: one that comes too late does not count, and the next ones come earlier."""
+        is_late = victim.has_answered()
+        self.late += is_late
+        self.duration_s *= 0.7 if is_late else 1.05
 
     def look(self) -> list[RunRecord]:
         """The next command: all that is on record, after it was looked at. What is in flight is looked at again."""
@@ -93,7 +102,7 @@ class Bench:
 
     def read_pid(self, name: str) -> int | None:
         """Of `deputy` or `sbatch`, once it is there."""
-        deadline = time.monotonic() + 2 * self.duration_s
+        deadline = time.monotonic() + _PID_S
         while time.monotonic() < deadline:
             with suppress(FileNotFoundError, ValueError):
                 return int((self.folder / f"{name}.pid").read_text())
@@ -145,6 +154,7 @@ def kill_client(bench: Bench) -> None:
     victim = Victim(submit, bench.place)
     victim.wait_for_start()
     time.sleep(bench.pick_moment())
+    bench.note_kill(victim)
     victim.kill()
     victim.end()
 
@@ -172,6 +182,7 @@ def kill_sbatch(bench: Bench) -> None:
     victim.wait_for_start()
     pid = bench.read_pid("sbatch")
     time.sleep(bench.random.uniform(0, 0.2 if any(takes) else 0.02))
+    bench.note_kill(victim)
     _kill(pid)
     victim.end()
 
@@ -209,6 +220,7 @@ def kill_client_of_stopped_deputy(bench: Bench) -> None:
     deputy = bench.read_pid("deputy")
     assert deputy is not None
     time.sleep(bench.pick_moment() * 0.7)
+    bench.note_kill(victim)
     _kill(deputy, signal.SIGSTOP)
     time.sleep(0.05)
     victim.kill()
@@ -243,6 +255,7 @@ def _kill_during(bench: Bench, find: Callable[[Victim], Iterable[int | None]]) -
     targets = list(find(victim))
     assert targets
     time.sleep(bench.pick_moment())
+    bench.note_kill(victim)
     for pid in targets:
         _kill(pid)
     victim.end()
@@ -252,9 +265,9 @@ def _kill_during(bench: Bench, find: Callable[[Victim], Iterable[int | None]]) -
 
 
 def find_masters(bench: Bench) -> list[int]:
-    """ssh names its master after the control socket."""
+    """The ssh that holds the shared connection: its control socket lies in the bench's own folder."""
     mark = bench.place.env["XDG_RUNTIME_DIR"].encode()
-    return [pid for pid, words in _list_processes() if words.startswith(b"ssh: ") and mark in words]
+    return [pid for pid, words in _list_processes() if b"ControlMaster=yes" in words and mark in words]
 
 
 def _find_children(parent: int, name: str) -> list[int]:

@@ -65,6 +65,10 @@ class Victim:
         said = self._pipe.recv()
         assert said == "start", said
 
+    def has_answered(self) -> bool:
+        """Then a kill comes too late to harm."""
+        return self._pipe.poll(0)
+
     def kill(self) -> None:
         self._process.kill()
 

@@ -1,12 +1,10 @@
 """What every host does: the same requests, the same answers, on this machine and over ssh."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from tests.cluster.cluster import SlurmCluster
 from tests.contracts.host_requests import (
     HELLO,
     RUN_JSON,
@@ -20,40 +18,8 @@ from tests.contracts.host_requests import (
     run,
     send,
 )
-from windlass.core.site import Login, Site
 from windlass.edges.host import Completed, Host, Json, Request, make_command, read_completed
-from windlass.edges.local_host import LocalHost
-from windlass.edges.ssh_host import SshHost
 from windlass.errors import ConnectionLost
-
-
-@pytest.fixture(
-    scope="module",
-    params=[
-        "local",
-        pytest.param("login-direct", marks=pytest.mark.slurm),
-        pytest.param("login", marks=pytest.mark.slurm),
-    ],
-)
-def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    if request.param == "local":
-        local = LocalHost()
-        yield local
-        local.close()
-        return
-    cluster: SlurmCluster = request.getfixturevalue("slurm")
-    runtime = tmp_path_factory.mktemp("r")
-    site = Site(name=request.param, login=Login(host=request.param))
-    remote = SshHost(site, config=cluster.ssh_config, runtime=runtime)
-    yield remote
-    remote.close_master()
-
-
-@pytest.fixture
-def folder(host: Host) -> Iterator[str]:
-    path = run(host, "mktemp", "-d").out.strip()
-    yield path
-    run(host, "rm", "-r", path)
 
 
 def test_one_ask_is_one_round_trip(host: Host) -> None:
@@ -232,6 +198,19 @@ def test_a_damaged_blob_is_not_used(host: Host, folder: str) -> None:
     assert hash_of(SCRIPT).encode() in ask(host, "missing_blobs", hash_of(SCRIPT).encode(), root=folder).payload
 
 
+def test_all_damaged_blobs_are_found_at_once(host: Host, folder: str) -> None:
+    ask_all(host, make_run(folder))
+    for content in (SCRIPT, HELLO):
+        send(host, f"{folder}/blobs/{hash_of(content)[:2]}/{hash_of(content)}", b"damaged")
+    more = [{"path": "more", "sha256": hash_of(HELLO), "mode": 0o644, "link": None}]
+
+    reply = ask_all(host, make_run(folder, run_id="digits-22222", with_blobs=False, more=more))
+
+    assert reply.kind == "missing-blob"
+    wanted = f"{hash_of(SCRIPT)}\n{hash_of(HELLO)}".encode()
+    assert ask(host, "missing_blobs", wanted, root=folder).values["missing"] == 2
+
+
 def test_a_blob_that_arrives_changed_is_refused(host: Host, folder: str) -> None:
     request = make_run(folder)
 
@@ -320,40 +299,6 @@ def test_a_folder_that_is_gone_differs_from_one_without_a_status(host: Host, fol
     values = ask(host, "statuses", folders=[f"{folder}/a", f"{folder}/b", f"{folder}/c"]).values
 
     assert values == {"statuses": [{"outcome": "done"}, None, None], "gone": [f"{folder}/c"], "stops": {}}
-
-
-def test_files_are_listed_by_pattern_without_following_links(host: Host, folder: str) -> None:
-    for name in ("a.pt", "x/b.pt", "x/y/c.pt", "x/y/[1].txt"):
-        send(host, f"{folder}/{name}", b"12345")
-    run(host, "ln", "-s", "/etc", f"{folder}/x/etc")
-
-    def list_paths(*patterns: str) -> list[str]:
-        return [file["path"] for file in ask(host, "list_files", folder=folder, patterns=patterns).values["files"]]
-
-    assert list_paths("*.pt") == ["a.pt"]
-    assert list_paths("**/*.pt") == ["a.pt", "x/b.pt", "x/y/c.pt"]
-    assert list_paths("x/?.pt", "**/[[]1[]].txt") == ["x/b.pt", "x/y/[1].txt"]
-    assert list_paths("x/**") == ["x/b.pt", "x/etc", "x/y/[1].txt", "x/y/c.pt"]
-    assert ask(host, "list_files", folder=folder, patterns=["**"], limit=2).values["truncated"] is True
-
-
-def test_hashes_of_files_and_none_for_a_missing_one(host: Host, folder: str) -> None:
-    send(host, f"{folder}/a", HELLO)
-
-    assert ask(host, "hash_files", folder=folder, paths=["a", "b"]).values == {"sha256": [hash_of(HELLO), None]}
-
-
-def test_of_a_file_that_grows_only_what_was_seen_is_hashed(host: Host, folder: str) -> None:
-    large = bytes(range(256)) * 10_000
-    send(host, f"{folder}/log", large + b"more")
-    send(host, f"{folder}/empty", b"")
-    sizes = [len(large), 3, 0, None, len(large) + 5, 1, 1]
-
-    reply = ask(host, "hash_files", folder=folder, paths=["log"] * 5 + ["empty", "none"], sizes=sizes)
-
-    whole = [hash_of(large), hash_of(large[:3]), hash_of(b""), hash_of(large + b"more")]
-    assert reply.values["sha256"] == [*whole, None, None, None]
-    assert not ask(host, "hash_files", folder=folder, paths=["log"], sizes=[1, 2]).ok
 
 
 def test_only_a_run_folder_is_removed(host: Host, folder: str) -> None:

@@ -115,6 +115,11 @@ def test_a_set_without_key_or_value_is_refused(text: str) -> None:
         read_set(text)
 
 
+def test_a_key_of_many_parts_is_refused() -> None:
+    with pytest.raises(UsageError, match="19999 dots"):
+        read_set(".".join(["a"] * 20_000) + "=1")
+
+
 def test_a_site_override_tells_site_and_line() -> None:
     asked: list[Path] = []
 

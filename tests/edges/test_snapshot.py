@@ -249,3 +249,20 @@ def test_the_same_files_have_the_same_digest(project: Path, tmp_path: Path) -> N
     write(tmp_path / "copy", "a.py", "b/c.py")
 
     assert take_snapshot(project).manifest.digest == take_snapshot(tmp_path / "copy").manifest.digest
+
+
+def test_a_deep_project_is_taken(project: Path) -> None:
+    deep = "d/" * 1500 + "x.py"
+    folder = os.open(project, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=folder)
+        inner = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(os.open("x.py", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
+
+    snapshot = take_snapshot(project, exclude=["*.log"], include=["*.py"])
+
+    assert deep in names(snapshot)
+    subprocess.run(["rm", "-r", project / "d"], check=True)

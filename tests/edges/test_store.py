@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.edges.records import RECORD, make_record
 from windlass.core.record import RunRecord, RunState, Submission
 from windlass.edges.store import Store
-from windlass.errors import NotFound, UsageError
+from windlass.errors import NotFound, StoreError, UsageError
 
 
 @pytest.fixture
@@ -180,6 +180,29 @@ def test_a_row_that_cannot_be_read_is_told_and_skipped(tmp_path: Path) -> None:
 
     assert [record.run_id for record in store.list()] == ["a-2"]
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("nonsense", ["[1]", b"\xff", 7, '{"state": "new word"}'])
+def test_a_row_that_cannot_be_read_can_be_named_and_deleted(store: Store, nonsense: object) -> None:
+    store.save_many([make_record("a-1"), make_record("b-1", created=5000.0)])
+    store._write("UPDATE runs SET record = ? WHERE run_id = ?", [(nonsense, "b-1")])
+
+    with pytest.raises(StoreError, match="of run b-1") as caught:
+        store.load("b-1")
+
+    assert "rm --keep-folder b-1" in (caught.value.hint or "")
+    assert store.unreadable(RECORD.site) == ("b-1",)
+    assert store.unreadable("elsewhere") == ()
+    assert store.find_id("b") == store.find_id("last") == "b-1"
+    assert store.delete("b-1")
+    assert store.load("last").run_id == "a-1"
+
+
+def test_a_kept_value_that_is_nonsense_is_as_if_it_were_not_there(store: Store) -> None:
+    for time, value in ((1, 7), ("noon", b"1"), (1, b"\xff")):
+        store._write("INSERT OR REPLACE INTO kept VALUES ('k', ?, ?)", [(time, value)])
+
+        assert store.kept("k", 1e12, kind=int) is None
 
 
 def test_importing_the_store_does_not_import_sqlite() -> None:

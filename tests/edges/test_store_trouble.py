@@ -33,14 +33,14 @@ def _scramble(path: Path) -> None:
     path.write_bytes(data)
 
 
-def _empty(path: Path) -> None:
-    os.truncate(path, 0)
+def _drop(table: str) -> Callable[[Path], None]:
+    def drop(path: Path) -> None:
+        connection = sqlite3.connect(path)
+        connection.execute(f"DROP TABLE {table}")
+        connection.commit()
+        connection.close()
 
-
-def _write_future(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    connection.close()
+    return drop
 
 
 def _write_foreign(path: Path) -> None:
@@ -50,7 +50,7 @@ def _write_foreign(path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("harm", [_write_garbage, _truncate, _scramble, _empty, _write_future, _write_foreign])
+@pytest.mark.parametrize("harm", [_write_garbage, _truncate, _scramble, _drop("runs"), _drop("kept"), _write_foreign])
 def test_a_damaged_file_is_moved_aside_and_told(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     path = tmp_path / "windlass.db"
     with Store(path) as store:
@@ -67,6 +67,58 @@ def test_a_damaged_file_is_moved_aside_and_told(tmp_path: Path, harm: Callable[[
     assert len(told) == 1
     assert "windlass.db.damaged-1" in told[0]
     assert Store(path, tell=pytest.fail).load("last") == RECORD
+
+
+def test_an_empty_file_is_used_again_and_told(tmp_path: Path) -> None:
+    path, told = tmp_path / "windlass.db", list[str]()
+    path.touch()
+
+    with Store(path, tell=told.append) as store:
+        store.save(RECORD)
+
+    assert len(told) == 1
+    assert "was empty" in told[0]
+    assert Store(path, tell=pytest.fail).load("last") == RECORD
+    assert not list(tmp_path.glob("*.damaged-*"))
+
+
+def test_the_log_beside_an_empty_file_is_not_thrown_away(tmp_path: Path) -> None:
+    path = tmp_path / "windlass.db"
+    path.touch()
+    (tmp_path / "windlass.db-wal").write_bytes(b"the last words")
+
+    Store(path).list()
+
+    assert (tmp_path / "windlass.db.damaged-1-wal").read_bytes() == b"the last words"
+
+
+def test_a_table_that_is_lost_while_open_is_damage(tmp_path: Path) -> None:
+    path, told = tmp_path / "windlass.db", list[str]()
+    store = Store(path, tell=told.append)
+    store.save(RECORD)
+    _drop("kept")(path)
+
+    assert store.kept("facts", kind=int) is None
+
+    assert len(told) == 1
+    assert (tmp_path / "windlass.db.damaged-1").exists()
+
+
+def test_the_file_of_a_newer_windlass_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "windlass.db"
+    with Store(path) as store:
+        store.save(RECORD)
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    connection.close()
+    before = path.read_bytes()
+
+    with pytest.raises(StoreError, match="newer Windlass") as caught:
+        Store(path, tell=pytest.fail).save(make_record("r-2"))
+
+    assert "WINDLASS_STATE_DIR" in (caught.value.hint or "")
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob("*.damaged-*"))
 
 
 def test_a_second_damaged_file_does_not_replace_the_first(tmp_path: Path) -> None:
@@ -167,11 +219,29 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_from_the_start_is_said(tmp_path: Path) -> None:
-    with small_disk(tmp_path, size_kb=64) as disk:
+    with small_disk(tmp_path, size_kb=512) as disk:
         fill(disk)
 
-        with pytest.raises(DiskFull):
-            Store(disk / "windlass.db").save(RECORD)
+        for _ in range(3):
+            with pytest.raises(DiskFull):
+                Store(disk / "windlass.db", tell=pytest.fail).save(RECORD)
+
+        assert not list(disk.glob("windlass.db*damaged*"))
+        (disk / "filler").unlink()
+        with Store(disk / "windlass.db", tell=pytest.fail) as store:
+            store.save(RECORD)
+
+
+def test_an_empty_file_on_a_full_disk_is_not_moved_aside(tmp_path: Path) -> None:
+    with small_disk(tmp_path, size_kb=512) as disk:
+        (disk / "windlass.db").touch()
+        fill(disk)
+
+        for _ in range(2):
+            with pytest.raises(DiskFull):
+                Store(disk / "windlass.db").save(RECORD)
+
+        assert not list(disk.glob("windlass.db*damaged*"))
 
 
 def test_a_folder_without_rights_is_said() -> None:

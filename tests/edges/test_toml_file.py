@@ -50,6 +50,14 @@ def test_a_file_that_is_no_toml_is_told_with_its_line(tmp_path: Path, content: b
     assert error.hint == hint
 
 
+@pytest.mark.parametrize("before", ["", "[site.here]\n", "a = "])
+def test_a_key_of_many_parts_is_told(tmp_path: Path, before: str) -> None:
+    inner = ".".join(["k"] * 20_000) + " = 1"
+    (tmp_path / "f.toml").write_text(before + ("[{" + inner + "}]" if before.endswith("= ") else inner))
+
+    assert refuse(tmp_path / "f.toml").message.startswith("f.toml is nested too deeply to be read")
+
+
 def test_the_line_itself_is_shown(tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text("a = 1\nb = \x1b[31m\n")
 

@@ -1,5 +1,6 @@
 """`cancel`: no further link starts, and the jobs are taken out of the queue."""
 
+import time
 from collections.abc import Sequence
 
 from windlass.app.refreshing import refresh_site
@@ -7,6 +8,9 @@ from windlass.app.session import Session
 from windlass.core.record import RunRecord
 from windlass.edges.host import Request
 from windlass.errors import SubmissionUnclear, WindlassError
+
+_WAIT_S = 3.0
+_PAUSE_S = 1.0
 
 
 def cancel_runs(session: Session, records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -40,4 +44,14 @@ def _cancel(session: Session, record: RunRecord) -> RunRecord:
             done="should its job start, it will leave at once" if reply.ok else "nothing was cancelled",
         )
     session.cluster(site).cancel([record.job_id], before=[stop])
-    return refresh_site(session, record.site, [record])[0]
+    return _wait_a_little(session, record)
+
+
+def _wait_a_little(session: Session, record: RunRecord) -> RunRecord:
+    """Mostly it is over within a second or two; a training that saves may take longer, and is not waited for."""
+    deadline = session.clock() + _WAIT_S
+    while True:
+        record = refresh_site(session, record.site, [record])[0]
+        if record.state.is_final or session.clock() > deadline:
+            return record
+        time.sleep(_PAUSE_S)

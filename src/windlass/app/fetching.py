@@ -1,6 +1,5 @@
 """`fetch`: a run's results brought home, verified, only what is new, going on after a cut."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,8 @@ from pathlib import Path
 from windlass.app.session import Session
 from windlass.core.job import make_code_folder
 from windlass.core.record import RunRecord
-from windlass.edges.downloads import finish_download, hash_file, is_same, open_download
+from windlass.edges.downloads import Target, Wanted
+from windlass.edges.files import save_file
 from windlass.edges.host import Host, Json, Request, expect
 from windlass.errors import ConnectionLost, RunFolderGone, UsageError
 from windlass_job import wire
@@ -18,6 +18,10 @@ PAPERS = ".windlass"  # logs, plan and events, beside the results
 _PAPERS = (f"{wire.LOGS}/*", "*.json", "*.jsonl", "*.sh", wire.DIFF)
 _CHUNK = 4_000_000
 _MOST_FILES = 100_000
+_BATCH_FILES = 200  # verified together
+_BATCH_BYTES = 100_000_000
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,7 @@ class Fetched:
     files: int
     new_files: int
     new_bytes: int
+    left_out: tuple[str, ...] = ()  # links that lead out of the run
 
 
 def fetch_run(
@@ -34,103 +39,157 @@ def fetch_run(
     *,
     to: Path | None = None,
     patterns: Sequence[str] = (),
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> Fetched:
     """Results into `to`, by default beside the project; papers and logs into `.windlass` there."""
     host = session.host(session.site(record.site))
-    target = to or _default_target(record)
+    folder = to or _make_default_folder(record)
     base = make_code_folder(record.folder, record.workdir)
-    results = [_Download(base, one, target) for one in _list(host, base, tuple(patterns) or record.results)]
-    papers = [_Download(record.folder, one, target / PAPERS) for one in _list(host, record.folder, _PAPERS)]
-    prepare_target(target)
-    new = [one for one in (*results, *papers) if not is_same(one.path, one.size, one.mtime)]
-    total, done = sum(one.size for one in new), 0
-    for one in new:
-        for read in _fetch(host, one):
-            done += read
-            progress(done, total)
-    _verify(host, [one for one in new if one in results])
-    return Fetched(folder=target, files=len(results) + len(papers), new_files=len(new), new_bytes=total)
+    results = _list(host, base, tuple(patterns) or record.results)
+    papers = _Haul(host, record.folder, Target(folder / PAPERS), _list(host, record.folder, _PAPERS).files)
+    haul = _Haul(host, base, Target(folder), results.files)
+    meter = _Meter(progress, haul.new_bytes + papers.new_bytes)
+    haul.bring(meter, verify=True)
+    papers.bring(meter, verify=False)  # the run rewrites its status all the time
+    for name, points_to in results.links:
+        haul.target.make_link(name, points_to)
+    haul.target.clean_up()
+    papers.target.clean_up()
+    return Fetched(
+        folder=folder,
+        files=len(results.files) + len(results.links) + len(papers.files),
+        new_files=len(haul.new) + len(papers.new),
+        new_bytes=meter.total,
+        left_out=results.left_out,
+    )
 
 
-def prepare_target(target: Path) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Listed:
+    files: tuple[Wanted, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class _Meter:
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self.total = total
+        self._done = 0
+
+    def add(self, count: int) -> None:
+        self._done += count
+        self._progress(self._done, self.total)
+
+
+class _Haul:
+    """Files of one folder at the site, on their way to one folder here."""
+
+    def __init__(self, host: Host, base: str, target: Target, files: Sequence[Wanted]) -> None:
+        self.target = target
+        self.files = files
+        self.new = [one for one in files if not target.has(one)]
+        self._host = host
+        self._base = base
+
+    @property
+    def new_bytes(self) -> int:
+        return sum(one.size for one in self.new)
+
+    def bring(self, meter: _Meter, *, verify: bool) -> None:
+        """In batches; nothing takes its name before it is whole and, where asked for, verified."""
+        self.target.prepare()
+        changed: list[str] = []
+        for batch in _make_batches(self.new):
+            for one in batch:
+                self._download(one, meter)
+            good = self._verify(batch) if verify else batch
+            for one in batch:
+                if one in good:
+                    self.target.finish(one)
+                else:
+                    self.target.drop_part(one)
+                    changed.append(one.name)
+        if changed:
+            raise ConnectionLost(
+                f"{len(changed)} of {len(self.new)} files changed while they were fetched, {changed[0]} among them",
+                hint="run the same fetch again",
+                done="the others are here and verified",
+            )
+
+    def _download(self, wanted: Wanted, meter: _Meter) -> None:
+        part = self.target.open_part(wanted)
+        meter.add(part.written)
+        try:
+            while part.written < wanted.size:
+                limit = min(_CHUNK, wanted.size - part.written)
+                path = f"{self._base}/{wanted.name}"
+                arguments = {"path": path, "from_byte": part.written, "limit": limit}
+                reply = self._host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
+                payload = expect(reply, RunFolderGone, f"{path} cannot be read").payload
+                if not payload:
+                    break  # shorter than it was: told by the checksum
+                part.write(payload)
+                meter.add(len(payload))
+        finally:
+            part.close()
+
+    def _verify(self, batch: Sequence[Wanted]) -> list[Wanted]:
+        """Those whose checksum is the site's, of as many bytes as were there when the fetch began."""
+        arguments = {
+            "folder": self._base,
+            "paths": [one.name for one in batch],
+            "sizes": [one.size for one in batch],
+        }
+        reply = self._host.ask([Request(operation="hash_files", arguments=arguments, idempotent=True)])[0]
+        told = expect(reply, RunFolderGone, "the fetched files cannot be verified").values["sha256"]
+        return [one for one, sha256 in zip(batch, told, strict=True) if self.target.hash_part(one) == sha256]
+
+
+def _make_default_folder(record: RunRecord) -> Path:
     """A folder git and our own snapshots pass over, so that results are not sent back with the next run."""
-    target.mkdir(parents=True, exist_ok=True)
-    parent = target.parent
-    if parent.name == FOLDER and not (parent / ".gitignore").exists():
-        (parent / ".gitignore").write_text("*\n")
-
-
-class _Download:
-    """One file to bring: from where, to where."""
-
-    def __init__(self, base: str, listed: Json, target: Path) -> None:
-        self.remote = f"{base}/{listed['path']}"
-        self.base = base
-        self.name = str(listed["path"])
-        self.path = target / self.name
-        self.size = int(listed["size"])
-        self.mtime = float(listed["mtime"])
-
-
-def _default_target(record: RunRecord) -> Path:
     project = Path(record.project) if record.project else None
     if project is None or not project.is_dir():
         project = Path.cwd()
-    return project / FOLDER / record.run_id
+    folder = project / FOLDER
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a link: nothing is written through it", hint="windlass fetch --to FOLDER")
+    Target(folder / record.run_id).prepare()
+    if not (folder / ".gitignore").exists():
+        save_file(folder / ".gitignore", b"*\n", mode=0o644)
+    return folder / record.run_id
 
 
-def _list(host: Host, folder: str, patterns: Sequence[str]) -> list[Json]:
+def _list(host: Host, folder: str, patterns: Sequence[str]) -> _Listed:
     if not patterns:
-        return []
+        return _Listed()
     arguments = {"folder": folder, "patterns": list(patterns), "limit": _MOST_FILES}
     reply = host.ask([Request(operation="list_files", arguments=arguments, idempotent=True)])[0]
-    expect(reply, RunFolderGone, f"the run folder {folder} cannot be listed")
+    expect(reply, RunFolderGone, f"the files in {folder} cannot be listed")
     if reply.values.get("truncated"):
         raise UsageError(
             f"more than {_MOST_FILES} files match {', '.join(patterns)}",
             hint="name fewer: windlass fetch RUN --only 'runs/*.pt'",
         )
-    return [one for one in reply.values["files"] if not one.get("link")]
+    listed: list[Json] = reply.values["files"]
+    links = [one for one in listed if one.get("link")]
+    return _Listed(
+        files=tuple(
+            Wanted(name=str(one["path"]), size=int(one["size"]), mtime=float(one["mtime"]))
+            for one in listed
+            if not one.get("link")
+        ),
+        links=tuple((str(one["path"]), str(one["link"])) for one in links if one.get("inside")),
+        left_out=tuple(str(one["path"]) for one in links if not one.get("inside")),
+    )
 
 
-def _fetch(host: Host, wanted: _Download) -> Iterator[int]:
-    """Bytes as they come; goes on where an interrupted fetch stopped."""
-    part = open_download(wanted.path, wanted.size)
-    try:
-        while part.written < wanted.size:
-            arguments = {
-                "path": wanted.remote,
-                "from_byte": part.written,
-                "limit": min(_CHUNK, wanted.size - part.written),
-            }
-            reply = host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
-            payload = expect(reply, RunFolderGone, f"{wanted.remote} cannot be read").payload
-            if not payload:
-                break
-            part.write(payload)
-            yield len(payload)
-    finally:
-        part.close()
-    finish_download(part, mtime=wanted.mtime)
-
-
-def _verify(host: Host, new: Sequence[_Download]) -> None:
-    """Checksums of the results against the site's, of as many bytes as were there when the fetch began.
-
-    Papers are not: the run rewrites its status all the time.
-    """
-    if not new:
-        return
-    arguments = {"folder": new[0].base, "paths": [one.name for one in new], "sizes": [one.size for one in new]}
-    reply = host.ask([Request(operation="hash_files", arguments=arguments, idempotent=True)])[0]
-    expect(reply, RunFolderGone, "the fetched files cannot be verified")
-    differ = [one for one, sha256 in zip(new, reply.values["sha256"], strict=True) if hash_file(one.path) != sha256]
-    for one in differ:
-        os.utime(one.path, (0, 0))  # so that the next fetch takes it again
-    if differ:
-        raise ConnectionLost(
-            f"{len(differ)} of {len(new)} files changed while they were fetched, {differ[0].name} among them",
-            hint="run the same fetch again",
-            done="the others are here and verified",
-        )
+def _make_batches(files: Sequence[Wanted]) -> Iterator[list[Wanted]]:
+    batch: list[Wanted] = []
+    for one in files:
+        if batch and (len(batch) >= _BATCH_FILES or sum(it.size for it in batch) + one.size > _BATCH_BYTES):
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch

@@ -11,9 +11,9 @@ from windlass.core.exactly_once import Outcome
 from windlass.core.progress import Seen, judge
 from windlass.core.record import RunRecord, RunState
 from windlass.edges.cluster import Cluster
-from windlass.edges.host import Request
+from windlass.edges.host import Request, expect
 from windlass.edges.submission import reconcile
-from windlass.errors import NotFound, WindlassError
+from windlass.errors import NotFound, SiteNotReady, WindlassError
 
 _MOST_AT_ONCE = 8
 
@@ -131,8 +131,10 @@ def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[Ru
     site = session.site(site_name)
     facts = session.facts(site)
     reply = session.host(site).ask([Request(operation="list_runs", arguments={"root": facts.root, "limit": limit})])[0]
-    listed = [read_listed_run(one, site.name) for one in reply.values.get("runs", [])] if reply.ok else []
+    expect(reply, SiteNotReady, f"the run folders in {facts.root} cannot be listed")
+    listed = [read_listed_run(one, site.name) for one in reply.values.get("runs", [])]
     found = [one for one in listed if one is not None]
+    _replace_unreadable(session, site_name, found, is_all=len(listed) < limit)
     known = {one.run_id: one for one in session.store.list(limit=None, site=site_name)}
     # What is known of the same submissions is known better here: Slurm may have forgotten how they ended.
     news = [
@@ -140,3 +142,13 @@ def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[Ru
     ]
     session.store.save_many(news)
     return found
+
+
+def _replace_unreadable(session: Session, site_name: str, found: Sequence[RunRecord], *, is_all: bool) -> None:
+    """Rows of the store that say nothing any more: the site's word instead, or none where it has none."""
+    lost = set(session.store.unreadable(site_name))
+    told = [one for one in found if one.run_id in lost]
+    session.store.save_many(told)
+    for run_id in sorted(lost - {one.run_id for one in told}) if is_all else ():
+        session.store.delete(run_id)
+        session.tell(f"run {run_id} is forgotten: its entry here cannot be read, and {site_name} has no folder of it")

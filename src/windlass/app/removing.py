@@ -22,6 +22,13 @@ def remove_run(session: Session, record: RunRecord, *, keep_folder: bool = False
     session.store.delete(record.run_id)
 
 
+def forget_run(session: Session, word: str) -> str:
+    """Its id. Only the laptop forgets it, also when what it knows of the run can no longer be read."""
+    run_id = session.store.find_id(word)
+    session.store.delete(run_id)
+    return run_id
+
+
 def _remove_folder(session: Session, record: RunRecord) -> None:
     request = Request(operation="remove_run", arguments={"root": record.root, "run_id": record.run_id})
     reply = session.host(session.site(record.site)).ask([request])[0]

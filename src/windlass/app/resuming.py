@@ -7,7 +7,7 @@ from pathlib import Path
 from windlass.app.planning import snapshot_project
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
-from windlass.app.shipping import make_put, send_most
+from windlass.app.shipping import make_put, send_most, send_with_contents
 from windlass.app.submitting import send_submission
 from windlass.core.chain import cut_into_links
 from windlass.core.codec import from_json, to_json
@@ -15,7 +15,7 @@ from windlass.core.cost import Cost
 from windlass.core.job import make_script, make_token
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord, RunState, Submission
-from windlass.edges.host import Request, expect
+from windlass.edges.host import Reply, Request, expect
 from windlass.edges.settings import load_run_spec
 from windlass.errors import RunFolderGone, SiteNotReady, UsageError
 from windlass_job import wire
@@ -92,17 +92,21 @@ def _send_code(session: Session, record: RunRecord) -> None:
     spec, _ = load_run_spec(project, record.site, session.environ)
     snapshot = snapshot_project(session, project, spec)
     host = session.host(session.site(record.site))
-    put = make_put(record.root, snapshot, send_most(host, record.root, snapshot))
     papers = ((wire.MANIFEST, to_json(snapshot.manifest)), (wire.DIFF, snapshot.diff))
-    arguments = {
-        **put.arguments,
-        "run_id": record.run_id,
-        "manifest": snapshot.manifest.as_json(),
-        "files": [{"path": path, "bytes": len(content), "mode": 0o600} for path, content in papers],
-    }
-    payload = put.payload + b"".join(content for _, content in papers)
-    reply = host.ask([Request(operation="update_code", arguments=arguments, payload=payload, idempotent=True)])[0]
-    changed = expect(reply, SiteNotReady, "the code could not be updated").values["changed"]
+
+    def send() -> Reply:
+        put = make_put(record.root, snapshot, send_most(host, record.root, snapshot))
+        arguments = {
+            **put.arguments,
+            "run_id": record.run_id,
+            "manifest": snapshot.manifest.as_json(),
+            "files": [{"path": path, "bytes": len(content), "mode": 0o600} for path, content in papers],
+        }
+        payload = put.payload + b"".join(content for _, content in papers)
+        update = Request(operation="update_code", arguments=arguments, payload=payload, idempotent=True)
+        return expect(host.ask([update])[0], SiteNotReady, "the code could not be updated")
+
+    changed = send_with_contents(session.tell, send).values["changed"]
     names = f": {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}" if changed else ""
     session.tell(f"{len(changed)} file{'' if len(changed) == 1 else 's'} changed{names}")
 

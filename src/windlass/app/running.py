@@ -5,7 +5,7 @@ import platform
 from windlass import __version__
 from windlass.app.planning import Planned
 from windlass.app.session import Session
-from windlass.app.shipping import Progress, ignore_progress, make_put, send_most
+from windlass.app.shipping import Progress, ignore_progress, make_put, send_most, send_with_contents
 from windlass.app.submitting import send_submission
 from windlass.core.codec import to_json
 from windlass.core.finding import Finding
@@ -27,8 +27,12 @@ def start_run(
     extra = _make_files(session, planned)
     record = _make_record(session, planned)
     root = planned.facts.root or planned.site.root
-    missing = send_most(session.host(planned.site), root, planned.snapshot, progress)
-    return send_submission(session, record, _make_prepare(planned, missing, extra))
+
+    def send() -> RunRecord:
+        missing = send_most(session.host(planned.site), root, planned.snapshot, progress)
+        return send_submission(session, record, _make_prepare(planned, missing, extra))
+
+    return send_with_contents(session.tell, send)
 
 
 def make_check_failure(errors: tuple[Finding, ...]) -> CheckFailed:

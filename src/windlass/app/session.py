@@ -120,9 +120,14 @@ class Session:
             return site
         from dataclasses import replace
 
+        from windlass.edges.files import explain
         from windlass.pocket.programs import ensure_bin
 
-        programs = ensure_bin(find_pocket_folder(self.folders, self.environ))
+        folder = find_pocket_folder(self.folders, self.environ)
+        try:
+            programs = ensure_bin(folder)
+        except OSError as problem:
+            raise explain(problem, folder) from problem
         return replace(site, software=replace(site.software, slurm_path=str(programs)))
 
     def _open_host(self, site: "Site") -> "Host":

@@ -1,13 +1,15 @@
 """Sending a project's files: only contents the site lacks, in batches."""
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-from windlass.edges.host import Host, Request, expect
+from windlass.edges.host import Host, Request, expect, find_kind
 from windlass.edges.snapshot import Snapshot
 from windlass.errors import SiteNotReady
 
 _BATCH_BYTES = 8_000_000
 
+_Sent = TypeVar("_Sent")
 Progress = Callable[[int, int], None]  # bytes sent, bytes in all
 
 
@@ -30,6 +32,20 @@ def send_most(host: Host, root: str, snapshot: Snapshot, progress: Progress = ig
         sent += sum(sizes[one] for one in batch)
         progress(sent, total)
     return batches[-1] if batches else []
+
+
+def send_with_contents(tell: Callable[[str], None], send: Callable[[], _Sent]) -> _Sent:
+    """`send` ships what is missing and then something that needs it. Once more when contents there were damaged.
+
+    The site removes a damaged one when it meets it, so that the second time it is among the missing.
+    """
+    try:
+        return send()
+    except SiteNotReady as problem:
+        if find_kind(problem) != "missing-blob":
+            raise
+    tell("a file's content at the site was damaged or gone: it is sent again")
+    return send()
 
 
 def make_put(root: str, snapshot: Snapshot, blobs: list[str]) -> Request:

@@ -8,7 +8,15 @@ from windlass.core.record import RunRecord, RunState
 from windlass.edges.host import Request, expect
 from windlass.edges.run_lock import hold_run, is_held
 from windlass.edges.submission import Order, SubmitResult, make_submit_request, read_submit_reply, reconcile
-from windlass.errors import ClusterRefused, ConnectionLost, SiteNotReady, SubmissionUnclear, UsageError, WindlassError
+from windlass.errors import (
+    ClusterRefused,
+    ConnectionLost,
+    Interrupted,
+    SiteNotReady,
+    SubmissionUnclear,
+    UsageError,
+    WindlassError,
+)
 from windlass_job import wire
 
 _LOCKS = "submitting"
@@ -23,8 +31,15 @@ def send_submission(
     """
     with hold_run(session.folders.state / _LOCKS, record.run_id):
         _put_on_record(session, record, before)
-        result = _send(session, record, preparation, before)
-        return _finish(session, record, result, before)
+        try:
+            result = _send(session, record, preparation, before)
+            return _finish(session, record, result, before)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"stopped while run {record.run_id} was being submitted",
+                hint="windlass ps",
+                done=f"it may have been submitted: `windlass ps` finds out, `windlass cancel {record.run_id}` ends it",
+            ) from None
 
 
 def _put_on_record(session: Session, record: RunRecord, before: RunRecord | None) -> None:

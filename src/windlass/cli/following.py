@@ -1,6 +1,6 @@
 """Showing a run as it goes: its words on stdout, its states on stderr, until it ends or Ctrl-C."""
 
-from windlass.app.following import Update, follow
+from windlass.app.following import Update, follow, wait
 from windlass.app.logs import LogReader
 from windlass.app.session import Session
 from windlass.cli.output import Output
@@ -18,12 +18,26 @@ def show_until_the_end(output: Output, session: Session, record: RunRecord, read
             last = update.record or last
             told = _show(output, update, told)
     except KeyboardInterrupt:
-        raise Interrupted(
-            "stopped following",
-            hint=f"windlass logs -f {record.run_id}",
-            done=f"run {record.run_id} goes on; stop it with: windlass cancel {record.run_id}",
-        ) from None
+        raise make_interrupted(record) from None
     return show_end(output, session, last)
+
+
+def show_record_at_the_end(output: Output, session: Session, record: RunRecord) -> int:
+    """For --json: one document, when there is nothing more to come."""
+    try:
+        record = wait(session, record)
+    except KeyboardInterrupt:
+        raise make_interrupted(record) from None
+    output.show_json({"run": record})
+    return int(ExitCode.OK if record.state is RunState.DONE else ExitCode.JOB_FAILED)
+
+
+def make_interrupted(record: RunRecord) -> Interrupted:
+    return Interrupted(
+        "stopped following",
+        hint=f"windlass logs -f {record.run_id}",
+        done=f"run {record.run_id} goes on; stop it with: windlass cancel {record.run_id}",
+    )
 
 
 def show_end(output: Output, session: Session, record: RunRecord) -> int:

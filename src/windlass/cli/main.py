@@ -1,5 +1,7 @@
 """The entry point: finds the command, loads only its module, and turns errors into words and exit codes."""
 
+import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -9,7 +11,7 @@ import click
 
 from windlass import __version__
 from windlass.cli.output import Output
-from windlass.errors import ExitCode, Interrupted, UsageError, WindlassError
+from windlass.errors import ExitCode, Interrupted, OutputLost, UsageError, WindlassError
 
 # name -> (module in cli/commands, one line for `windlass --help`)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -103,11 +105,9 @@ def main(argv: list[str] | None = None) -> None:
 
 def _leave(code: int) -> NoReturn:
     """At once: Python would first take all modules apart, an eighth of the time of `windlass ps --cached`."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:  # nobody reads it any more
-        pass
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, AttributeError):  # nobody reads it any more, or it was closed from the start
+            stream.flush()
     os._exit(code)
 
 
@@ -115,7 +115,7 @@ def _run(arguments: list[str], output: Output) -> int:
     try:
         code = windlass.main(args=arguments, prog_name="windlass", standalone_mode=False, obj=output)
     except WindlassError as error:
-        output.show_error(error)
+        _show_error(output, error)
         return int(error.exit_code)
     except click.UsageError as error:
         context = error.ctx.command_path if error.ctx else "windlass"
@@ -130,4 +130,18 @@ def _run(arguments: list[str], output: Output) -> int:
         # The reader (`| head`) went away: not our problem, and Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.OK)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EBADF, errno.EIO):
+            raise
+        _show_error(output, OutputLost(f"the answer could not be written: {error.strerror}"))  # click's own help
+        return int(ExitCode.FAILED)
     return code if isinstance(code, int) else int(ExitCode.OK)
+
+
+def _show_error(output: Output, error: WindlassError) -> None:
+    """With --json errors go to stdout, which may be what is broken."""
+    try:
+        output.show_error(error)
+    except OutputLost:
+        output.as_json = False
+        output.show_error(error)

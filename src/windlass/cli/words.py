@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from windlass.cli.output import make_printable
 from windlass.core.cost import Cost
 from windlass.core.finding import Diagnosis, Finding
 from windlass.core.plan import Plan
@@ -43,8 +44,8 @@ def format_findings(findings: Sequence[Finding]) -> list[str]:
 
 
 def format_diagnosis(diagnosis: Diagnosis) -> list[str]:
-    lines = [f"{diagnosis.code}  {diagnosis.message}"]
-    lines += [f"      | {line}" for line in diagnosis.evidence]
+    lines = [f"{diagnosis.code}  {make_printable(diagnosis.message)}"]
+    lines += [f"      | {make_printable(line)}" for line in diagnosis.evidence]
     if diagnosis.hint:
         lines.append(f"      try: {diagnosis.hint}")
     return lines
@@ -56,4 +57,4 @@ def format_end(record: RunRecord) -> str:
     if record.started and record.ended:
         took = f" after {format_human_duration(timedelta(seconds=max(0, round(record.ended - record.started))))}"
     reason = f": {record.reason}" if record.reason else ""
-    return f"{record.run_id} is {record.state}{took}{reason}"
+    return make_printable(f"{record.run_id} is {record.state}{took}{reason}")

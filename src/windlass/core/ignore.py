@@ -86,10 +86,13 @@ class Patterns:
         )
 
     def _matches_folder(self, folder: str) -> bool:
-        known = self._folders.get(folder)
-        if known is None:
-            above = self._matches_folder(folder.rpartition("/")[0])
-            known = self._folders[folder] = above or bool(self.decide(folder, is_folder=True))
+        unknown = []
+        while folder not in self._folders:
+            unknown.append(folder)
+            folder = folder.rpartition("/")[0]
+        known = self._folders[folder]
+        for one in reversed(unknown):
+            known = self._folders[one] = known or bool(self.decide(one, is_folder=True))
         return known
 
 

@@ -7,6 +7,7 @@ from windlass.core.reading import FromText, Leaf, Many, Named, Path, Shape, Tabl
 from windlass.errors import UsageError
 
 PREFIX = "WINDLASS_"
+_MOST_DOTS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,8 @@ def read_set(text: str) -> Flag:
     key, equals, value = text.partition("=")
     if not equals or not key.strip() or not value.strip():
         raise UsageError(f"--set {text!r:.80} is not KEY=VALUE", hint="for example: --set resources.nodes=2")
+    if key.count(".") > _MOST_DOTS:
+        raise UsageError(f"--set {text!r:.80} has {key.count('.')} dots in its key; no setting has that many")
     return Flag(key=key.strip(), value=value.strip())
 
 

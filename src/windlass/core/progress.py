@@ -122,9 +122,13 @@ def _judge_over(record: RunRecord, jobs: list[JobSeen], seen: Seen) -> RunRecord
             reason = "by Slurm's word alone: the run left no last word"
             return replace(record, state=RunState.DONE, reason=reason, exit_code=0)
         case _:
-            return replace(
-                record, state=RunState.FAILED, reason=last.state.value, exit_code=record.exit_code or last.exit_code
-            )
+            return replace(record, state=RunState.FAILED, reason=last.state.value, exit_code=_find_code(record, last))
+
+
+def _find_code(record: RunRecord, last: JobSeen) -> int | None:
+    """The command's own, else Slurm's; 0 is no exit code of something that failed."""
+    by_signal = 128 + last.signal if last.signal else None
+    return record.exit_code or last.exit_code or by_signal
 
 
 def _was_stopped(record: RunRecord, seen: Seen) -> bool:

@@ -104,14 +104,15 @@ class Selection:
 
     def is_junk_folder(self, folder: str) -> bool:
         """Whether a folder, or one above it, is in the lists."""
-        if not folder:
-            return False
-        known = self._junk.get(folder)
-        if known is None:
-            above, _, name = folder.rpartition("/")
-            is_listed = name in JUNK_FOLDERS or folder in self.environments
-            known = self._junk[folder] = is_listed or self.is_junk_folder(above)
-        return known
+        unknown = []
+        while folder and folder not in self._junk:
+            unknown.append(folder)
+            folder = folder.rpartition("/")[0]
+        is_junk = self._junk[folder] if folder else False
+        for one in reversed(unknown):
+            is_listed = one.rpartition("/")[2] in JUNK_FOLDERS or one in self.environments
+            is_junk = self._junk[one] = is_junk or is_listed
+        return is_junk
 
     def _is_wanted(self, secret: str, path: str) -> bool:
         return self.include.name(path) or (secret != path and self.include.name(secret, is_folder=True))

@@ -95,8 +95,21 @@ def read_completed(reply: Reply) -> Completed:
     )
 
 
+class RequestFailed(Exception):
+    """The deputy's answer, as the cause of the error that `expect` makes of it."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.problem)
+        self.reply = reply
+
+
 def expect(reply: Reply, error: type[WindlassError], what: str) -> Reply:
     """The reply, or the deputy's words as the given error."""
     if not reply.ok:
-        raise error(f"{what}: {reply.problem or reply.kind}")
+        raise error(f"{what}: {reply.problem or reply.kind}") from RequestFailed(reply)
     return reply
+
+
+def find_kind(problem: WindlassError) -> str:
+    """The deputy's one word for what is behind an error; empty when something else is."""
+    return problem.__cause__.reply.kind if isinstance(problem.__cause__, RequestFailed) else ""

@@ -75,12 +75,16 @@ class Store:
 
     def load(self, word: str) -> RunRecord:
         """By run id, its beginning, or a name that only one run has; `last` or `@` is the newest."""
-        if word in LATEST:
-            rows = self._read("SELECT record FROM runs ORDER BY created DESC, run_id DESC LIMIT 1")
-            if not rows:
-                raise NotFound("there is no run yet", hint="windlass run")
-            return self._decode_one(rows[0][0])
-        return self._decode_one(self._find(word))
+        return self._decode_one(*self._find(word))
+
+    def find_id(self, word: str) -> str:
+        """The run id behind a word, also of a row that `load` cannot read."""
+        return self._find(word)[0]
+
+    def unreadable(self, site: str) -> tuple[str, ...]:
+        """The ids of a site's rows that cannot be read."""
+        rows = self._read("SELECT run_id, record FROM runs WHERE site = ?", (_clean(site),))
+        return tuple(run_id for run_id, stored in rows if _try_decode(stored) is None)
 
     def list(
         self,
@@ -120,12 +124,12 @@ class Store:
     def kept(self, key: str, max_age_s: float | None = None, *, kind: type[_Kept]) -> _Kept | None:
         """None when it was never kept, is too old, or is not (no longer) of this kind."""
         rows = self._read("SELECT time, value FROM kept WHERE key = ?", (_clean(key),))
-        # A time in the future means that a clock was set: as unreliable as an old one.
-        if not rows or (max_age_s is not None and abs(self._clock() - rows[0][0]) > max_age_s):
-            return None
         try:
+            # A time in the future means that a clock was set: as unreliable as an old one.
+            if not rows or (max_age_s is not None and abs(self._clock() - rows[0][0]) > max_age_s):
+                return None
             return msgspec.json.decode(rows[0][1], type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeError, TypeError):  # TypeError: no number, or no bytes, where one belongs
             return None
 
     def forget(self, key: str) -> None:
@@ -143,20 +147,26 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _find(self, word: str) -> bytes:
+    def _find(self, word: str) -> tuple[str, bytes | str]:
+        if word in LATEST:
+            return self._find_latest()
         word = _clean(word)
-        exact = self._read("SELECT record FROM runs WHERE run_id = ?", (word,))
-        named = exact or self._read("SELECT record, run_id FROM runs WHERE name = ? ORDER BY created DESC", (word,))
-        if len(named) == 1:
-            return bytes(named[0][0])
-        query = "SELECT record, run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY created DESC LIMIT 1000"
-        begun = self._read(query, (word, word + "\U0010ffff")) if word else []
-        candidates = {row[1]: row[0] for row in (*named, *begun)}
+        exact = self._read("SELECT run_id, record FROM runs WHERE run_id = ?", (word,))
+        named = exact or self._read("SELECT run_id, record FROM runs WHERE name = ? ORDER BY created DESC", (word,))
+        query = "SELECT run_id, record FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY created DESC LIMIT 1000"
+        begun = self._read(query, (word, word + "\U0010ffff")) if word and len(named) != 1 else []
+        candidates = dict((*named, *begun))
         if len(candidates) == 1:
-            return bytes(next(iter(candidates.values())))
+            return next(iter(candidates.items()))
         if candidates:
             raise _make_ambiguous(word, tuple(candidates))
         raise self._make_not_found(word)
+
+    def _find_latest(self) -> tuple[str, bytes | str]:
+        rows = self._read("SELECT run_id, record FROM runs ORDER BY created DESC, run_id DESC LIMIT 1")
+        if not rows:
+            raise NotFound("there is no run yet", hint="windlass run")
+        return rows[0][0], rows[0][1]
 
     def _make_not_found(self, word: str) -> NotFound:
         import difflib
@@ -167,18 +177,20 @@ class Store:
         hint = f"did you mean {near[0]!r}?" if near else "windlass ps --all"
         return NotFound(f"there is no run {word!r}", hint=hint)
 
-    def _decode_one(self, stored: bytes) -> RunRecord:
-        record = self._decode(stored)
+    def _decode_one(self, run_id: str, stored: bytes | str) -> RunRecord:
+        record = _try_decode(stored)
         if record is None:
-            raise StoreError(f"what {self.path} says of this run cannot be read", hint="windlass ps --refresh")
+            raise StoreError(
+                f"what {self.path} says of run {run_id} cannot be read",
+                hint=f"windlass ps --refresh asks its site again; windlass rm --keep-folder {run_id} forgets it here",
+            )
         return record
 
-    def _decode(self, stored: bytes) -> RunRecord | None:
-        try:
-            return _decoder.decode(stored)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            self._tell(f"a run in {self.path} cannot be read ({error}); `windlass ps --refresh` asks the sites again")
-            return None
+    def _decode(self, stored: bytes | str) -> RunRecord | None:
+        record = _try_decode(stored)
+        if record is None:
+            self._tell(f"a run in {self.path} cannot be read; `windlass ps --refresh` asks the sites again")
+        return record
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> _Rows:
         return self._attempt(lambda connection: connection.execute(query, values).fetchall())
@@ -232,6 +244,13 @@ class Store:
                 return work(self._connection)
             except sqlite3.Error as error:
                 raise explain_sqlite(error, self.path) from error
+
+
+def _try_decode(stored: bytes | str) -> RunRecord | None:
+    try:
+        return _decoder.decode(stored)
+    except (msgspec.MsgspecError, UnicodeError, TypeError):  # TypeError: a number, where SQLite was told to keep one
+        return None
 
 
 def _make_row(record: RunRecord) -> tuple[Any, ...]:

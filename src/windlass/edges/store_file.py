@@ -29,6 +29,12 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE kept (key TEXT PRIMARY KEY, time REAL NOT NULL, value BLOB NOT NULL);
     """,
 )
+# Asked of every file that is opened: SQLite's own checks do not know which tables belong in it.
+_PROBES = (
+    "SELECT run_id, name, site, state, created, updated, record FROM runs LIMIT 0",
+    "SELECT key, time, value FROM kept LIMIT 0",
+)
+_REFILL = "`windlass ps --refresh` fills it again from the sites"
 
 
 class Damaged(Exception):
@@ -40,15 +46,12 @@ def open_store_file(path: Path, *, tell: Callable[[str], None]) -> sqlite3.Conne
     make_private_folder(path.parent)
     with _lock(path):
         try:
-            return _open(path)
+            return _open(path, tell=tell)
         except Damaged as damage:
             aside = _move_aside(path)
-            tell(
-                f"{path} {damage}: it was moved to {aside.name} and a new one was made; "
-                "`windlass ps --refresh` fills it again from the sites"
-            )
+            tell(f"{path} {damage}: it was moved to {aside.name} and a new one was made; {_REFILL}")
         try:
-            return _open(path)
+            return _open(path, tell=tell)
         except Damaged as damage:
             raise StoreError(f"{path} {damage}, although it is new") from damage
 
@@ -58,10 +61,7 @@ def replace_damaged(path: Path, damage: sqlite3.Error, *, tell: Callable[[str], 
     with _lock(path):
         if path.exists() and not _is_sound(path):
             aside = _move_aside(path)
-            tell(
-                f"{path} is damaged ({damage}): it was moved to {aside.name} and a new one was made; "
-                "`windlass ps --refresh` fills it again from the sites"
-            )
+            tell(f"{path} is damaged ({damage}): it was moved to {aside.name} and a new one was made; {_REFILL}")
     return open_store_file(path, tell=tell)
 
 
@@ -83,7 +83,9 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIO
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    return _primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    """A table that is missing is damage too: somebody, or something, took it out."""
+    is_lacking = str(error).startswith(("no such table", "no such column"))
+    return is_lacking or _primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def explain_sqlite(error: sqlite3.Error, path: Path) -> WindlassError:
@@ -98,35 +100,59 @@ def explain_sqlite(error: sqlite3.Error, path: Path) -> WindlassError:
     return StoreError(f"{path} cannot be used: {error}", said=str(error))
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, *, tell: Callable[[str], None]) -> sqlite3.Connection:
     is_new = _create(path)
-    if not is_new and path.stat().st_size == 0:
+    is_empty = not is_new and path.stat().st_size == 0
+    if is_empty and _has_log(path):
         raise Damaged("is empty")
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     try:
-        _prepare(connection)
+        _prepare(connection, path)
     except BaseException as error:
         connection.close()
+        if is_new:  # a full disk: an empty file left behind would look like damage to the next command
+            _remove_new(path)
         if isinstance(error, sqlite3.Error):
             if is_damage(error):
                 raise Damaged(f"is damaged ({error})") from error
             raise explain_sqlite(error, path) from error
         raise
+    if is_empty:
+        tell(f"{path} was empty: a new one was made; {_REFILL}")
     return connection
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     version = _read_number(connection, "user_version")
-    if version > len(MIGRATIONS):
-        raise Damaged("was written by a newer windlass")
     # Without any table it is new, or its maker was killed before the first one.
     has_tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     if has_tables and _read_number(connection, "application_id") != APPLICATION_ID:
         raise Damaged("is another program's file")
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"{path} was written by a newer Windlass",
+            hint="update this Windlass, or set WINDLASS_STATE_DIR to a folder of its own",
+            done="the file was left as it is",
+        )
     _use_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     if version < len(MIGRATIONS):
         migrate(connection)
+    for probe in _PROBES:
+        connection.execute(probe)
+
+
+def _has_log(path: Path) -> bool:
+    """A write-ahead log with something in it: SQLite would throw it away beside an empty file."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _remove_new(path: Path) -> None:
+    """What this very call made, under the lock: there is nothing in it."""
+    with contextlib.suppress(OSError):
+        for side in ("-wal", "-shm", "-journal", ""):
+            path.with_name(path.name + side).unlink(missing_ok=True)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

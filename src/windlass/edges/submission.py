@@ -104,8 +104,8 @@ def reconcile(
     """
     deadline = time.monotonic() + wait_s
     found = _examine(cluster, order)
-    if found.result.outcome is Outcome.NOT_SUBMITTED and not found.has_intent and not _close(cluster, order):
-        found = _examine(cluster, order)  # it was begun a moment ago
+    while found.result.outcome is Outcome.NOT_SUBMITTED and not found.has_intent and not _close(cluster, order):
+        found = _examine(cluster, order)  # it went on a moment ago: its folder was made, or its intent written
     while found.result.outcome is Outcome.IN_FLIGHT and time.monotonic() < deadline:
         pause(_PAUSE_S)
         found = _examine(cluster, order)

@@ -7,9 +7,12 @@ from functools import cached_property
 from pathlib import Path
 
 from windlass.core.reading import Path as KeyPath
+from windlass.core.reading import format_key
 from windlass.errors import ConfigError
 
 MAX_BYTES = 1_000_000
+MAX_DEPTH = 50
+_DEPTH_SHOWN = 5
 _BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -53,11 +56,28 @@ def is_there(path: Path) -> bool:
 def read_toml(text: str, *, shown: str) -> TomlFile:
     """Raises ConfigError with file and line."""
     try:
-        return TomlFile(shown=shown, text=text, values=tomllib.loads(text))
+        values = tomllib.loads(text)
     except RecursionError:
         raise ConfigError(f"{shown} is nested too deeply to be read") from None
     except ValueError as error:  # a number of 5000 digits is a plain ValueError
         raise _make_syntax_error(shown, text, str(error)) from None
+    if key := _find_too_deep(values):
+        raise ConfigError(f"{shown} is nested too deeply to be read: no setting has as many parts as {key}")
+    return TomlFile(shown=shown, text=text, values=values)
+
+
+def _find_too_deep(values: dict[str, object]) -> str | None:
+    """The beginning of a key with more parts than any setting has; whoever reads on may then recurse."""
+    waiting: list[tuple[KeyPath, object]] = [((), values)]
+    while waiting:
+        path, value = waiting.pop()
+        if len(path) > MAX_DEPTH:
+            return f"{format_key(path[:_DEPTH_SHOWN])}.…"
+        if isinstance(value, dict):
+            waiting += [((*path, key), inner) for key, inner in value.items() if isinstance(inner, dict | list)]
+        elif isinstance(value, list):
+            waiting += [((*path, at), one) for at, one in enumerate(value) if isinstance(one, dict | list)]
+    return None
 
 
 def _load_bytes(path: Path, name: str) -> bytes:

@@ -113,7 +113,7 @@ def _use(db: sqlite3.Connection, places: Places, settings: Settings, job: Job, p
     try:
         child = subprocess.Popen(words, env=environment, preexec_fn=processes.die_with_parent)
     except OSError as error:
-        finish(db, settings, job, job_ending(1, watch.outcome), watch.outcome)
+        finish(db, places, settings, job, job_ending(1, watch.outcome), watch.outcome)
         raise PocketError(f"Unable to exec command {words[0]}: {error.strerror}") from None
     # The terminal sends Ctrl-C to the command too: its answer counts, not ours.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -121,7 +121,7 @@ def _use(db: sqlite3.Connection, places: Places, settings: Settings, job: Job, p
         signal.signal(number, lambda received, _: processes.send([child.pid], received))
     outcome = watch.run(child)
     remove_traces(places, job.id)
-    finish(db, settings, job, job_ending(child.returncode, outcome), outcome)
+    finish(db, places, settings, job, job_ending(child.returncode, outcome), outcome)
     if outcome.cause in (Cause.TIME, Cause.CANCEL) and program == "salloc":
         print(f"salloc: Job allocation {job.id} has been revoked.", file=sys.stderr)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode

@@ -11,6 +11,7 @@ from windlass.pocket import launch, queue
 from windlass.pocket.database import open_database, writing
 from windlass.pocket.dependencies import make_lookup, read_dependency
 from windlass.pocket.errors import PocketError
+from windlass.pocket.kept_environment import forget_old_environments
 from windlass.pocket.locks import Lock
 from windlass.pocket.model import Job, Kind, State
 from windlass.pocket.places import Places
@@ -19,7 +20,7 @@ from windlass.pocket.scheduling import Decision, decide
 from windlass.pocket.settings import Settings, load_settings
 
 _LOOK_EVERY_S = 2.0  # how soon the death of a supervisor is noticed
-_OLD_SCRIPTS_S = 86400  # environments may hold secrets: they go a day after the job
+_OLD_SCRIPTS_S = 86400
 _WAITS_FOR_SOMEBODY = ("JobHeldUser", "DependencyNeverSatisfied")
 
 
@@ -63,6 +64,7 @@ def run_pass(db: sqlite3.Connection, places: Places, settings: Settings) -> tupl
         lookup = make_lookup([*active, *_fetch_awaited(db, pending)])
         decision = decide(pending, running, settings.machine, lookup, now)
         _write(db, decision, pending, tokens, now)
+        forget_old_environments(db, places)
     for start in decision.starts:
         if start.job.request.kind is Kind.BATCH:
             launch.run_detached(places, "supervisor", str(start.job.id), tokens[start.job.id])

@@ -44,6 +44,10 @@ class Places:
     def spool(self, job_id: int) -> Path:
         return self.state / "spool" / f"job{job_id:05}"
 
+    def environment(self, job_id: int) -> Path:
+        """What the job, or all tasks of the array, were submitted with."""
+        return self.state / "environments" / f"job{job_id:05}"
+
     def hosts(self, job_id: int) -> Path:
         """The job's own /etc/hosts; there only where nodes can have names."""
         return self.spool(job_id) / "hosts"

@@ -27,13 +27,14 @@ def insert_job(db: sqlite3.Connection, job: Job) -> None:
     db.execute(f"INSERT INTO jobs ({','.join(_JOB_COLUMNS)}) VALUES ({marks})", _to_row(job))
 
 
-def insert_script(db: sqlite3.Connection, job_id: int, script: bytes, environment: bytes) -> None:
-    db.execute("INSERT INTO scripts VALUES (?, ?, ?)", (job_id, script, environment))
+def insert_script(db: sqlite3.Connection, job_id: int, script: bytes) -> None:
+    # Its environment is not kept here: see kept_environment.py.
+    db.execute("INSERT INTO scripts VALUES (?, ?, x'')", (job_id, script))
 
 
-def fetch_script(db: sqlite3.Connection, job: Job) -> tuple[bytes, bytes] | None:
-    row = db.execute("SELECT script, environment FROM scripts WHERE id = ?", (job.array_id or job.id,)).fetchone()
-    return None if row is None else (row[0], row[1])
+def fetch_script(db: sqlite3.Connection, job: Job) -> bytes | None:
+    row = db.execute("SELECT script FROM scripts WHERE id = ?", (job.array_id or job.id,)).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 def fetch_job(db: sqlite3.Connection, job_id: int) -> Job | None:

@@ -5,7 +5,7 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from windlass.pocket import queue
 from windlass.pocket.arrays import ArraySpec
 from windlass.pocket.database import save_highest_id, writing
 from windlass.pocket.errors import PocketError
+from windlass.pocket.kept_environment import save_environment
 from windlass.pocket.layout import check_fits, make_layout
 from windlass.pocket.model import Job, Request, State
 from windlass.pocket.places import Places
@@ -81,15 +82,16 @@ def submit(
     places: Places,
     job: Job,
     *,
-    script: tuple[bytes, bytes] | None = None,
+    script: tuple[bytes, Mapping[str, str]] | None = None,
     before_commit: Callable[[int], None] = lambda job_id: None,
 ) -> Job:
-    """Queue a job, or all tasks of an array; returns it with its id."""
+    """Queue a job, or all tasks of an array; returns it with its id. script: with the environment it shall have."""
     indices = job.request.array_indices
     with writing(db):
         first = queue.take_ids(db, max(1, len(indices)))
         if script is not None:
-            queue.insert_script(db, first, *script)
+            queue.insert_script(db, first, script[0])
+            save_environment(places, first, script[1])
         if not indices:
             queue.insert_job(db, replace(job, id=first))
         for position, index in enumerate(indices, 1):
@@ -121,3 +123,9 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         raise PocketError(f"Unable to open file {path}") from None
+
+
+def read_umask() -> dict[str, str]:
+    mask = os.umask(0)
+    os.umask(mask)
+    return {"SLURM_UMASK": f"{mask:04o}"}

@@ -1,7 +1,6 @@
 """The supervisor of one batch job, as slurmstepd: it starts the script, watches it, and writes its end."""
 
 import io
-import json
 import os
 import sqlite3
 import subprocess
@@ -17,6 +16,7 @@ from windlass.pocket import launch, namespaces, patterns, processes, queue
 from windlass.pocket.database import open_database, writing
 from windlass.pocket.endings import Ending, batch_ending, job_ending
 from windlass.pocket.environment import Ground, make_batch_environment
+from windlass.pocket.kept_environment import forget_environment, load_environment
 from windlass.pocket.locks import Lock
 from windlass.pocket.model import Job, State, Step
 from windlass.pocket.outputs import output_pattern, output_values
@@ -42,7 +42,7 @@ def run_supervisor(places: Places, job_id: int, token: str) -> int:
     processes.become_subreaper()
     ending, outcome = _run(db, places, settings, job)
     remove_traces(places, job.id)
-    finish(db, settings, job, ending, outcome)
+    finish(db, places, settings, job, ending, outcome)
     lock.let_go()
     launch.wake_keeper(places)
     return 0
@@ -59,13 +59,17 @@ def claim(db: sqlite3.Connection, job_id: int, token: str) -> Job | None:
     return queue.fetch_job(db, job_id) if claimed.rowcount else None
 
 
-def finish(db: sqlite3.Connection, settings: Settings, job: Job, ending: Ending, outcome: Outcome) -> None:
+def finish(
+    db: sqlite3.Connection, places: Places, settings: Settings, job: Job, ending: Ending, outcome: Outcome
+) -> None:
     """Write the end of this run. A full disk is waited for: the record must not be lost."""
     deadline = time.monotonic() + _WRITE_PATIENCE_S
     while True:
         try:
             with writing(db):
                 _write_end(db, settings, job, ending, outcome)
+                if ending.state is not State.REQUEUED:
+                    forget_environment(db, places, job)
             return
         except sqlite3.OperationalError as error:
             if time.monotonic() > deadline:
@@ -129,18 +133,19 @@ def _write_end(db: sqlite3.Connection, settings: Settings, job: Job, ending: End
 
 def _run(db: sqlite3.Connection, places: Places, settings: Settings, job: Job) -> tuple[Ending, Outcome]:
     failed = Ending(state=State.FAILED, exit_signal=_LAUNCH_FAILED, reason="JobLaunchFailure")
-    stored = queue.fetch_script(db, job)
-    if stored is None:
+    text, submitted = queue.fetch_script(db, job), load_environment(places, job)
+    if text is None or submitted is None:
+        print(f"job {job.id}: its script or its environment is gone", file=sys.stderr)
         return failed, Outcome()
     with ExitStack() as stack:
         try:
-            script = _save_script(places, job, stored[0])
+            script = _save_script(places, job, text)
             make_nodes(places, settings, job)
             output, error, source = _open_files(job, stack)
         except OSError as problem:
             print(f"job {job.id}: {problem}", file=sys.stderr)
             return failed, Outcome()
-        environment = make_batch_environment(job, json.loads(stored[1]), make_ground(places, settings, job))
+        environment = make_batch_environment(job, submitted, make_ground(places, settings, job))
         return _run_script(
             Watch(db, places, settings, job, _writer(error)), script, environment, (source, output, error)
         )

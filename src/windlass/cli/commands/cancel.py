@@ -4,6 +4,7 @@ import click
 
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
+from windlass.core.record import RunRecord, RunState
 
 
 @click.command("cancel")
@@ -18,4 +19,12 @@ def command(output: Output, /, runs: tuple[str, ...]) -> None:
     if output.as_json:
         output.show_json({"runs": records})
     for record in records:
-        output.tell(f"{record.run_id} is {record.state}; go on with: windlass resume {record.run_id}")
+        output.tell(f"{record.run_id} {_format(record)}")
+
+
+def _format(record: RunRecord) -> str:
+    if record.state is RunState.DONE:
+        return "was done already"
+    if not record.state.is_final:
+        return f"is being cancelled and has a moment to save; see: windlass ps --on {record.site}"
+    return f"is {record.state}; go on with: windlass resume {record.run_id}"

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from windlass.cli.opening import open_session
-from windlass.cli.output import Output
+from windlass.cli.output import Output, make_printable
 from windlass.cli.progress import Progress
 from windlass.core.units import format_bytes
 
@@ -27,7 +27,9 @@ def command(output: Output, /, run: str, to: Path | None, only: tuple[str, ...])
     with open_session(output) as session, Progress(output, "fetching") as progress:
         fetched = fetch_run(session, session.store.load(run), to=to, patterns=only, progress=progress.update)
     if output.as_json:
-        output.show_json({"folder": str(fetched.folder), "files": fetched.files, "new_files": fetched.new_files})
+        output.show_json({"fetched": fetched})
         return
     output.show(str(fetched.folder))
+    for name in fetched.left_out:
+        output.tell(f"left out: {make_printable(name)} is a link that leads out of the run")
     output.tell(f"{fetched.files} files, {fetched.new_files} new ({format_bytes(fetched.new_bytes)})")

@@ -20,6 +20,10 @@ def command(output: Output, /, run: str, keep_going: bool, tail: int | None, lin
     with open_session(output) as session:
         record = session.store.load(run)
         reader = open_log(session, record, link=link)
+        if output.as_json:
+            text = reader.read_tail(tail) if tail is not None else b"".join(reader.read_new())
+            output.show_json({"run_id": record.run_id, "log": text.decode(errors="replace")})
+            return int(ExitCode.OK)
         if tail is not None:
             output.show_bytes(reader.read_tail(tail))
         if keep_going:

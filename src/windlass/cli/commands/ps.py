@@ -12,7 +12,9 @@ from windlass.core.record import RunRecord
 
 
 @click.command("ps")
-@click.option("-n", "limit", default=20, show_default=True, help="How many, newest first.")
+@click.option(
+    "-n", "limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many, newest first."
+)
 @click.option("-a", "--all", "show_all", is_flag=True, help="All of them.")
 @click.option("--on", "site_name", metavar="SITE", help="Only runs at this site.")
 @click.option("--live", is_flag=True, help="Only runs that have not ended.")

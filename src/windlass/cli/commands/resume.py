@@ -25,7 +25,7 @@ def command(output: Output, /, run: str, time_text: str | None, update_code: boo
     """
     from windlass.app.logs import open_log
     from windlass.app.resuming import resume_run
-    from windlass.cli.following import show_until_the_end
+    from windlass.cli.following import show_record_at_the_end, show_until_the_end
 
     try:
         time = read_duration(time_text) if time_text else None
@@ -38,8 +38,10 @@ def command(output: Output, /, run: str, time_text: str | None, update_code: boo
             reader.read_tail(0)  # what it said before is not said again
         record = resume_run(session, before, time=time, update_code=update_code)
         output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")
-        if output.as_json:
-            output.show_json({"run": record})
-        if detach or output.as_json:
+        if detach:
+            if output.as_json:
+                output.show_json({"run": record})
             return int(ExitCode.OK)
+        if output.as_json:
+            return show_record_at_the_end(output, session, record)
         return show_until_the_end(output, session, record, reader)

@@ -7,7 +7,7 @@ import click
 from windlass.app.logs import open_log
 from windlass.app.planning import Planned, plan_run
 from windlass.app.running import start_run
-from windlass.cli.following import show_until_the_end
+from windlass.cli.following import show_record_at_the_end, show_until_the_end
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import on_option, setting_options, take_flags
 from windlass.cli.output import Output
@@ -26,6 +26,8 @@ from windlass.errors import ExitCode
 def command(output: Output, /, site_name: str | None, detach: bool, force: bool, **values: Any) -> int:
     """Plan, check, ship, submit and follow. Ctrl-C leaves the job alone and says so.
 
+    With --json the final record is printed when the run has ended (with -d: the record of now).
+
     \b
     Examples:
       windlass run                      on this machine
@@ -40,9 +42,11 @@ def command(output: Output, /, site_name: str | None, detach: bool, force: bool,
         with Progress(output, "sending") as progress:
             record = start_run(session, planned, force=force, progress=progress.update)
         output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")
-        if detach or output.as_json:
+        if detach:
             _show_detached(output, record.run_id, record)
             return int(ExitCode.OK)
+        if output.as_json:
+            return show_record_at_the_end(output, session, record)
         return show_until_the_end(output, session, record, open_log(session, record))
 
 

@@ -53,11 +53,11 @@ def ensure_bin(state_dir: Path) -> Path:
     folder = Places(Path(state_dir).absolute()).bin
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for program in PROGRAMS:
-        text = _launcher(program, folder.parent)
+        text = os.fsencode(_launcher(program, folder.parent))
         path = folder / program
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
+        if not path.exists() or path.read_bytes() != text:
             draft = folder / f".{program}.{os.getpid()}"
-            draft.write_text(text, encoding="utf-8")
+            draft.write_bytes(text)
             draft.chmod(0o755)
             draft.replace(path)
     return folder

@@ -136,5 +136,5 @@ def _show_scripts(jobs: list[Job], db: sqlite3.Connection) -> int:
     for job in jobs:
         stored = queue.fetch_script(db, job)
         heading = f"Batch Script for {job.id}"
-        print(heading, "-" * 80, stored[0].decode("utf-8", "replace") if stored else "NONE", sep="\n")
+        print(heading, "-" * 80, stored.decode("utf-8", "replace") if stored else "NONE", sep="\n")
     return 0

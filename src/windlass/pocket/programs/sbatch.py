@@ -1,6 +1,5 @@
 """sbatch: queue a batch script."""
 
-import json
 import os
 import sys
 import time
@@ -28,6 +27,7 @@ from windlass.pocket.submission import (
     find_submitter,
     make_job,
     read_file,
+    read_umask,
     submit,
     wait_for_end,
 )
@@ -58,8 +58,8 @@ def run(places: Places, words: list[str]) -> int:
         return _test_only(places, settings, job)
     ensure_bin(places.state)
     db = open_database(places)
-    kept = choose(job.request.export, clean(os.environ)) | _umask()
-    job = submit(db, places, job, script=(script, json.dumps(kept).encode()))
+    kept = choose(job.request.export, clean(os.environ)) | read_umask()
+    job = submit(db, places, job, script=(script, kept))
     launch.wake_keeper(places)
     if "parsable" in options:
         print(job.id)
@@ -142,9 +142,3 @@ def _test_only(places: Places, settings: Settings, job: Job) -> int:
         file=sys.stderr,
     )
     return 0
-
-
-def _umask() -> dict[str, str]:
-    mask = os.umask(0)
-    os.umask(mask)
-    return {"SLURM_UMASK": f"{mask:04o}"}

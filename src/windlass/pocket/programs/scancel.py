@@ -10,6 +10,7 @@ from windlass.pocket import launch, queue
 from windlass.pocket.database import open_database, writing
 from windlass.pocket.errors import PocketError, UsageError
 from windlass.pocket.getopt import make_grammar, parse
+from windlass.pocket.kept_environment import forget_environment
 from windlass.pocket.model import Job, OrderKind, State
 from windlass.pocket.places import Places
 from windlass.pocket.programs import VERSION
@@ -52,7 +53,7 @@ def run(places: Places, words: list[str]) -> int:
             code = 1
             continue
         step = next((name.step for name in names if name.step and name.fits(job)), None)
-        _send(db, job, number, "batch" if "batch" in options else "full" if "full" in options else step or "")
+        _send(db, places, job, number, "batch" if "batch" in options else "full" if "full" in options else step or "")
     for job in jobs:
         launch.wake_supervisor(places, job.id)
     launch.ring(places)
@@ -104,7 +105,7 @@ def _is_meant(job: Job, names: list[JobName], options: dict[str, str], states: s
     )
 
 
-def _send(db: sqlite3.Connection, job: Job, number: int | None, scope: str) -> None:
+def _send(db: sqlite3.Connection, places: Places, job: Job, number: int | None, scope: str) -> None:
     """Cancel, or a signal. The state is looked at again inside: the job may just have started."""
     cancels = number in (None, signal.SIGKILL) and scope == ""
     with writing(db):
@@ -116,6 +117,7 @@ def _send(db: sqlite3.Connection, job: Job, number: int | None, scope: str) -> N
                 queue.update_job(
                     db, job.id, state=State.CANCELLED, end_at=time.time(), cancelled_by=os.getuid(), is_held=0
                 )
+                forget_environment(db, places, job)
             else:
                 _say(f"Kill job error on job id {job.display_id}: Job is pending execution")
             return

@@ -9,9 +9,11 @@ from collections.abc import Callable
 
 from windlass.pocket import launch, locks, queue
 from windlass.pocket.database import open_database, writing
+from windlass.pocket.environment import choose, clean
 from windlass.pocket.errors import PocketError
 from windlass.pocket.getopt import make_grammar, parse
 from windlass.pocket.hostlist import expand, fold
+from windlass.pocket.kept_environment import save_environment
 from windlass.pocket.model import Job, OrderKind, State
 from windlass.pocket.places import Places
 from windlass.pocket.programs import VERSION
@@ -20,6 +22,7 @@ from windlass.pocket.programs.usage import show_usage
 from windlass.pocket.recovery import attend, queue_again
 from windlass.pocket.selection import read_job_names
 from windlass.pocket.settings import load_settings
+from windlass.pocket.submission import read_umask
 from windlass.pocket.timeforms import read_duration, read_moment
 
 _GRAMMAR = make_grammar(
@@ -164,6 +167,9 @@ def _requeue(db: sqlite3.Connection, places: Places, job: Job) -> None:
     elif job.state.is_final:
         if queue.fetch_script(db, job) is None:
             raise PocketError(f"Invalid job id specified for job {job.display_id}", bare=True)
+        # The one it was submitted with went when it was over.
+        again = choose(job.request.export, clean(os.environ)) | read_umask()
+        save_environment(places, job.array_id or job.id, again)
         delay = load_settings(places).requeue_delay_s
         queue_again(db, job, as_state=State.REQUEUED, delay_s=delay, now=time.time())
     else:
@@ -243,10 +249,10 @@ def _write(places: Places, words: list[str]) -> int:
         raise PocketError("job script retrieval failed: Invalid job id specified", bare=True)
     target = words[2] if len(words) > 2 else f"slurm-{words[1]}.sh"
     if target == "-":
-        sys.stdout.buffer.write(stored[0])
+        sys.stdout.buffer.write(stored)
         return 0
     with open(target, "wb") as file:
-        file.write(stored[0])
+        file.write(stored)
     return _print(f"batch script for job {words[1]} written to {target}")
 
 
