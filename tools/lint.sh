@@ -8,7 +8,7 @@ failed=()
 main() {
   step ruff ruff check -q .
   step format ruff format -q --check .
-  step types mypy src/windlass src/windlass_job tests tools
+  step types mypy src/windlass src/windlass_job tests tools benchmarks
   step imports lint-imports
   # The nodes' own Python may be as old as 3.6; annotations are counted too, since it evaluates them.
   step python3.6 vermin -q --no-tips --eval-annotations -t=3.6- --violations src/windlass_job

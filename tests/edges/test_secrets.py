@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.edges.secrets import find_variables, resolve_secrets
+from windlass.edges.secrets import resolve_secrets
 from windlass.errors import ConfigError
 
 
@@ -22,7 +22,6 @@ def test_every_kind_of_reference_is_read(tmp_path: Path) -> None:
     references = {"A": "env:MINE", "B": f"file:{tmp_path / 'key'}", "C": "command:printf 'two\nlines\n'"}
 
     assert resolve_secrets(references, {"MINE": "it's"}) == b'A="it\'s"\nB="fr\\u00f6m a file"\nC="two\\nlines"\n'
-    assert find_variables(references) == {"MINE"}
     assert resolve_secrets({}, {}) == b""
 
 

@@ -7,18 +7,17 @@ from windlass.edges.host import Request
 from windlass.errors import SiteNotReady, UsageError
 
 
-def remove_run(session: Session, record: RunRecord, *, keep_folder: bool = False) -> None:
-    """Refuses a run that lives. With `keep_folder` only the laptop forgets it."""
-    if not keep_folder:
-        if not record.state.is_final:
-            record = refresh_site(session, record.site, [record])[0]
-        if not record.state.is_final:
-            raise UsageError(
-                f"run {record.run_id} is {record.state}",
-                hint=f"windlass cancel {record.run_id}",
-                done="nothing was removed",
-            )
-        _remove_folder(session, record)
+def remove_run(session: Session, record: RunRecord) -> None:
+    """Refuses a run that lives."""
+    if not record.state.is_final:
+        record = refresh_site(session, record.site, [record])[0]
+    if not record.state.is_final:
+        raise UsageError(
+            f"run {record.run_id} is {record.state}",
+            hint=f"windlass cancel {record.run_id}",
+            done="nothing was removed",
+        )
+    _remove_folder(session, record)
     session.store.delete(record.run_id)
 
 

@@ -22,11 +22,6 @@ def resolve_secrets(references: Mapping[str, str], environ: Mapping[str, str]) -
     return "".join(lines).encode()
 
 
-def find_variables(references: Mapping[str, str]) -> frozenset[str]:
-    """The laptop's variables that the secrets are read from."""
-    return frozenset(rest for kind, _, rest in (one.partition(":") for one in references.values()) if kind == "env")
-
-
 def _resolve(name: str, reference: str, environ: Mapping[str, str]) -> str:
     kind, _, rest = reference.partition(":")
     match kind:

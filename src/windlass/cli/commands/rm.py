@@ -18,17 +18,23 @@ from windlass.errors import UsageError
 @click.pass_obj
 def command(output: Output, /, runs: tuple[str, ...], yes: bool, keep_folder: bool) -> None:
     """Remove RUNS: the folder at the site with all results, and the entry here."""
-    from windlass.app.removing import remove_run
+    from windlass.app.removing import forget_run, remove_run
 
     with open_session(output) as session:
-        records = [session.store.load(name) for name in runs]
-        if not yes and not keep_folder:
-            _ask(records)
-        for record in records:
-            remove_run(session, record, keep_folder=keep_folder)
-            output.tell(f"removed {record.run_id}" + ("" if keep_folder else f" and {record.folder} at {record.site}"))
+        if keep_folder:
+            removed = [forget_run(session, name) for name in runs]
+        else:
+            records = [session.store.load(name) for name in runs]
+            if not yes:
+                _ask(records)
+            for record in records:
+                remove_run(session, record)
+                output.tell(f"{record.folder} at {record.site} is gone")
+            removed = [record.run_id for record in records]
+    for run_id in removed:
+        output.tell(f"removed {run_id}")
     if output.as_json:
-        output.show_json({"removed": [record.run_id for record in records]})
+        output.show_json({"removed": removed})
 
 
 def _ask(records: Sequence[RunRecord]) -> None:
