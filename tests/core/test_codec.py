@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import PLAN, RECORD
-from windlass.core.codec import from_json, to_json, to_plain
+from windlass.core.codec import from_json, to_json
 from windlass.core.facts import Facts
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord
@@ -71,7 +71,6 @@ def test_a_mapping_that_cannot_be_changed_is_written_like_any() -> None:
     frozen = MappingProxyType({"A": "1"})
 
     assert to_json(frozen) == b'{\n  "A": "1"\n}\n'
-    assert to_plain({"env": frozen}) == {"env": {"A": "1"}}
 
 
 def test_what_has_no_json_form_is_a_mistake_of_ours() -> None:

@@ -148,14 +148,6 @@ def test_a_value_kept_in_the_future_is_not_believed(tmp_path: Path) -> None:
     assert Store(tmp_path / "db", clock=lambda: 100.0).kept("facts", 60, kind=int) is None
 
 
-def test_a_kept_value_can_be_forgotten(store: Store) -> None:
-    store.keep("facts", 1)
-
-    store.forget("facts")
-
-    assert store.kept("facts", kind=int) is None
-
-
 def test_a_path_that_is_not_text_can_be_saved(store: Store) -> None:
     store.save(replace(RECORD, project="/home/caf\udce9"))
 

@@ -14,11 +14,6 @@ def to_json(value: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value, enc_hook=_encode), indent=2) + b"\n"
 
 
-def to_plain(value: object) -> object:
-    """Only dicts, lists, strings and numbers: for `--json`."""
-    return msgspec.to_builtins(value, enc_hook=_encode)
-
-
 def from_json(text: bytes, kind: type[T], *, error: type[WindlassError], what: str) -> T:
     try:
         return msgspec.json.decode(text, type=kind)

@@ -132,9 +132,6 @@ class Store:
         except (msgspec.MsgspecError, UnicodeError, TypeError):  # TypeError: no number, or no bytes, where one belongs
             return None
 
-    def forget(self, key: str) -> None:
-        self._write("DELETE FROM kept WHERE key = ?", [(_clean(key),)])
-
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
