@@ -43,6 +43,9 @@ class WindlassError(Exception):
         self.hint = hint
         self.done = done
 
+    def __str__(self) -> str:
+        return "\n".join((self.message, *self.details))
+
 
 class UsageError(WindlassError):
     """The command line does not make sense.

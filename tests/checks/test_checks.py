@@ -114,6 +114,11 @@ EXAMPLES: dict[str, Example] = {
         passes=case(plan=replace(CHAIN, links=1), site=replace(SITE, rules=Rules(chain=ChainStyle.REQUEUE))),
         says="alpha prefers chains by requeue; this one is an array of 4, one at a time",
     ),
+    "C209": Example(
+        trips=case(plan=replace(CHAIN, link_time=timedelta(seconds=20))),
+        passes=case(plan=replace(CHAIN, link_time=timedelta(minutes=5))),
+        says="the run is cut into 4 jobs of 0-00:00:20",
+    ),
     "C301": Example(
         trips=case(spec=replace(SPEC, environment=Environment(venv="requirements.txt"))),
         passes=case(spec=replace(SPEC, environment=Environment(venv="env", activate="source env/bin/activate"))),
@@ -247,7 +252,7 @@ def test_findings_come_in_the_order_of_the_catalogue() -> None:
 def test_only_what_certainly_fails_is_an_error() -> None:
     warnings = {code for code, one in EXAMPLES.items() if findings(code, one.trips)[0].severity is not Severity.ERROR}
 
-    assert warnings == {"C201", "C203", "C204", "C206", "C208", "C302", "C403"}
+    assert warnings == {"C201", "C203", "C204", "C206", "C208", "C209", "C302", "C403"}
 
 
 def test_a_secret_is_not_shown_again() -> None:

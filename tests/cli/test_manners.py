@@ -186,3 +186,43 @@ def test_a_closed_pipe_is_no_error(project: Path) -> None:
 
     assert done.stdout.startswith("#!/bin/bash")
     assert "Traceback" not in done.stderr
+
+
+def test_windlass_alone_shows_its_help(windlass: Windlass) -> None:
+    done = windlass()
+
+    assert "Commands:" in done.stdout
+    assert done.returncode == 2
+
+
+def test_fetch_tells_in_json_and_in_words(windlass: Windlass) -> None:
+    windlass("run", "--command", "mkdir runs; echo 1 > runs/a")
+
+    fetched = read_json(windlass("fetch", "--json", "--only", "runs/**"))["fetched"]
+
+    assert isinstance(fetched, dict)
+    assert fetched["results"] == 1
+    assert "no result matched" in windlass("fetch", "--only", "nothing").stderr
+
+
+def test_what_an_earlier_try_left_does_not_travel(windlass: Windlass, project: Path) -> None:
+    (project / "runs").mkdir()
+    (project / "runs/old").write_text("old")
+
+    done = windlass("run", "--command", "ls runs || echo nothing", "--set", "run.results=runs/**")
+
+    assert done.stdout.endswith("nothing\n")
+    assert "not sent, because a run writes there: runs" in done.stderr
+
+
+def test_a_strangers_partition_means_this_machine(windlass: Windlass, project: Path) -> None:
+    (project / "job.sh").write_text("#!/bin/bash\n#SBATCH -p gpu\n#SBATCH -o out.txt\necho $SLURM_JOB_PARTITION\n")
+
+    done = windlass("pocket", "sbatch", "--wait", "job.sh")
+
+    assert "it runs in partition pocket" in done.stderr
+    assert (project / "out.txt").read_text() == "pocket\n"
+
+
+def test_a_site_is_shown_with_its_queues(windlass: Windlass) -> None:
+    assert "pocket" in windlass("site", "show", "here").stdout

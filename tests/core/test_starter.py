@@ -28,7 +28,7 @@ def test_a_usual_project_gets_a_file_that_says_what_matters() -> None:
 
     assert make_starter(seen) == GOLDEN
     spec = read(GOLDEN)
-    assert spec.command == "python train.py"
+    assert spec.command == "python3 train.py"
     assert spec.resources.gpus == 1
     assert spec.exclude == ("data/**", "outputs/**")
 
@@ -57,7 +57,7 @@ def test_a_path_with_blanks_and_dollars_is_one_word_of_the_command() -> None:
 
     spec = read(make_starter(ProjectSeen(name="x", scripts=(script,))))
 
-    assert spec.command == """python 'my $(id) dir/tra'"'"'in.py'"""
+    assert spec.command == """python3 'my $(id) dir/tra'"'"'in.py'"""
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
@@ -90,7 +90,7 @@ GOLDEN = """\
 
 [run]
 name = "digits"
-command = "python train.py"
+command = "python3 train.py"
 results = ["outputs/**"]  # what `windlass fetch` brings home
 exclude = ["data/**", "outputs/**"]  # does not travel with the code
 # site = "here"  # where to run when --on is not given

@@ -106,6 +106,11 @@ EXAMPLES: dict[str, Example] = {
         passes=after(replace(FAILED, reason="the command ended with exit code 1")),
         says="a more important job took its place",
     ),
+    "D801": Example(
+        trips=after(FAILED, "Traceback (most recent call last):", "NameError: name 'x' is not defined"),
+        passes=after(FAILED, "NameError: said without a traceback"),
+        says="the program raised NameError: name 'x' is not defined",
+    ),
     "D900": Example(
         trips=after(FAILED, "ValueError: 7"),
         passes=after(FAILED, "ModuleNotFoundError: No module named 'torch'"),  # a rule knows it

@@ -34,7 +34,7 @@ def test_the_training_is_seen(tmp_path: Path) -> None:
     assert (script.has_main, script.has_arguments, script.saves) == (True, True, True)
     assert seen.folders == {"src", "data"}
     assert "requirements.txt" in seen.files
-    assert 'command = "python src/fit_model.py"' in make_starter(seen)
+    assert 'command = "python3 src/fit_model.py"' in make_starter(seen)
 
 
 def test_what_is_not_the_users_is_not_looked_at(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_odd_names_and_bytes_do_no_harm(tmp_path: Path) -> None:
     (tmp_path / "train it's.py").write_text(TRAIN)
     Path(os.fsdecode(bytes(tmp_path) + b"/train\xff.py")).write_text(TRAIN)  # no UTF-8
 
-    assert """python 'train it'\\"'\\"'s.py'""" in make_starter(look_at_project(tmp_path))
+    assert """python3 'train it'\\"'\\"'s.py'""" in make_starter(look_at_project(tmp_path))
 
 
 def test_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:

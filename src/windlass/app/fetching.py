@@ -30,6 +30,7 @@ class Fetched:
     files: int
     new_files: int
     new_bytes: int
+    results: int = 0  # of the files, those the run file asks for
     left_out: tuple[str, ...] = ()  # links that lead out of the run
 
 
@@ -60,6 +61,7 @@ def fetch_run(
         files=len(results.files) + len(results.links) + len(papers.files),
         new_files=len(haul.new) + len(papers.new),
         new_bytes=meter.total,
+        results=len(results.files) + len(results.links),
         left_out=results.left_out,
     )
 

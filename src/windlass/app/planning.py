@@ -14,10 +14,11 @@ from windlass.core.names import make_run_id
 from windlass.core.plan import Plan
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.run import RunSpec
+from windlass.core.selection import list_outputs
 from windlass.core.site import Site
 from windlass.edges.settings import load_run_spec
 from windlass.edges.snapshot import Snapshot, take_snapshot
-from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded
+from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded, UsageError
 from windlass.launchers import LAUNCHERS
 
 
@@ -49,6 +50,8 @@ class Planned:
 
 def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> Planned:
     """Read, look, decide, check. With `offline_ok` a site that cannot be reached is planned from its file."""
+    if not wanted.project.is_dir():
+        raise UsageError(f"{wanted.project} is not a folder")
     spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
     site = session.site(wanted.site)
     snapshot = snapshot_project(session, wanted.project, spec)
@@ -77,11 +80,14 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> P
 
 
 def snapshot_project(session: Session, project: Path, spec: RunSpec) -> Snapshot:
-    """The project's files as the run file wants them."""
+    """The project's files as the run file wants them, without what a run itself writes."""
+    outputs = [one for one in list_outputs(spec) if (project / one.strip("/")).is_dir()]
+    if outputs:
+        session.tell(f"not sent, because a run writes there: {', '.join(one.strip('/') for one in outputs)}")
     return take_snapshot(
         project,
         include=spec.include,
-        exclude=spec.exclude,
+        exclude=(*spec.exclude, *outputs),
         max_mb=spec.max_mb,
         max_files=spec.max_files,
         cache_folder=session.folders.cache,

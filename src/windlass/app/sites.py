@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.app.session import Session
-from windlass.core.facts import Facts
+from windlass.core.facts import NOTHING_SEEN, Facts
+from windlass.core.queues import Queue, make_queues
 from windlass.core.site import Site
 from windlass.edges.site_files import Sites, add_site, load_sites
 from windlass.errors import UsageError, WindlassError
@@ -61,6 +62,15 @@ def log_out(session: Session, name: str) -> bool:
 
     host = session.host(session.site(name))
     return isinstance(host, SshHost) and host.close_master()
+
+
+def look_at_site(session: Session, name: str) -> tuple[Site, tuple[Queue, ...], str | None]:
+    """The site, its queues as file and Slurm tell them together, and why Slurm was not asked."""
+    site = session.site(name)
+    try:
+        return site, make_queues(site, session.facts(site)), None
+    except WindlassError as problem:
+        return site, make_queues(site, NOTHING_SEEN), f"from the file alone: {problem.message}"
 
 
 def check_site(session: Session, name: str) -> list[Line]:

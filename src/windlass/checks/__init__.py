@@ -24,6 +24,7 @@ CHECKS: dict[str, Check] = {
     "C206": resources.gpus_are_left_idle,
     "C207": resources.more_cores_than_a_node_has,
     "C208": resources.chain_style_is_not_made,
+    "C209": resources.links_are_very_short,
     "C301": environment.environment_is_not_built,
     "C302": environment.data_is_not_staged,
     "C303": environment.modules_without_module_system,

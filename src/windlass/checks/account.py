@@ -19,7 +19,7 @@ def account_is_missing(case: Case) -> Iterator[Finding]:
         severity=Severity.ERROR,
         message=f"{case.site.name} wants an account with every job"
         + (f"; yours are {', '.join(names)}" if names else ""),
-        hint=f"windlass run --on {case.site.name} --account {names[0] if names else 'NAME'}",
+        hint=f"--account {names[0] if names else 'NAME'}",
     )
 
 
@@ -36,7 +36,7 @@ def account_is_not_yours(case: Case) -> Iterator[Finding]:
             severity=Severity.ERROR,
             message=f"account {case.plan.account!r} is not yours at {case.site.name}; "
             f"yours: {', '.join(names) or 'none'}",
-            hint=f"windlass run --on {case.site.name} --account {names[0]}" if names else None,
+            hint=f"--account {names[0]}" if names else None,
         )
 
 

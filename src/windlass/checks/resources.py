@@ -1,11 +1,14 @@
 """Partition, time, links and GPUs."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.site import ChainStyle, GpuDialect
 from windlass.core.units import format_slurm_duration
+
+_SHORTEST_LINK = timedelta(minutes=5)
 
 
 def partition_is_not_up(case: Case) -> Iterator[Finding]:
@@ -118,4 +121,15 @@ def chain_style_is_not_made(case: Case) -> Iterator[Finding]:
             severity=Severity.WARNING,
             message=f"{case.site.name} prefers chains by {style}; "
             f"this one is an array of {case.plan.links}, one at a time",
+        )
+
+
+def links_are_very_short(case: Case) -> Iterator[Finding]:
+    """Each link waits in the queue, starts and loads again, and Slurm counts time in whole minutes."""
+    if case.plan.links > 1 and case.plan.link_time < _SHORTEST_LINK and not case.site.rules.cuts_to_fit:
+        yield Finding(
+            code="C209",
+            severity=Severity.WARNING,
+            message=f"the run is cut into {case.plan.links} jobs of {format_slurm_duration(case.plan.link_time)}",
+            hint="leave resources.link_time out, or make it hours",
         )

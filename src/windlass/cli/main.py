@@ -117,6 +117,9 @@ def _run(arguments: list[str], output: Output) -> int:
     except WindlassError as error:
         _show_error(output, error)
         return int(error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        output.show(error.format_message())
+        return int(ExitCode.USAGE)
     except click.UsageError as error:
         context = error.ctx.command_path if error.ctx else "windlass"
         output.show_error(UsageError(error.format_message(), hint=f"{context} --help"))

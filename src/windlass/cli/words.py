@@ -29,6 +29,8 @@ def format_time(plan: Plan) -> str:
 def format_cost(cost: Cost) -> str:
     if cost.unit is CostUnit.NONE:
         return "nothing is charged here"
+    if cost.unit is CostUnit.UNKNOWN:
+        return "cost unknown ([accounting] unit in the site file)"
     return f"at most {cost.whole:.4g} {cost.unit}" + (
         f" ({cost.one_link:.4g} a link)" if cost.whole != cost.one_link else ""
     )

@@ -1,5 +1,6 @@
 """Plans, records and facts as JSON and back: one place, so that files at a site and on the laptop agree."""
 
+from pathlib import PurePath
 from typing import TypeVar
 
 import msgspec
@@ -22,6 +23,8 @@ def from_json(text: bytes, kind: type[T], *, error: type[WindlassError], what: s
 
 
 def _encode(value: object) -> object:
+    if isinstance(value, PurePath):
+        return str(value)
     if hasattr(value, "items"):  # MappingProxyType
         return dict(value.items())
     raise NotImplementedError(f"{type(value)} has no JSON form")

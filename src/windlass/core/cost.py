@@ -39,5 +39,5 @@ def _charged(size: Size, accounting: Accounting) -> int:
         case CostUnit.CORE_HOURS:
             per_node = accounting.charged_cores_per_node
             return size.nodes * per_node if per_node else size.cores
-        case CostUnit.NONE:
+        case CostUnit.NONE | CostUnit.UNKNOWN:
             return 0

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from windlass.core.ignore import Patterns, escape
+from windlass.core.run import RunSpec
 from windlass.core.snapshot import LeftOut, LeftOutReason
 
 # Made again from other files, or useless at the site; .git itself is never sent at all.
@@ -152,3 +153,16 @@ def is_utf8(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def list_outputs(spec: RunSpec) -> list[str]:
+    """Folders that a run fills: its checkpoints, and results named as whole folders ("runs/**").
+
+    What an earlier try left in them on the laptop must not pass for the run's own.
+    """
+    folders = [spec.checkpoint.folder or ""] + [one.removesuffix("/**") for one in spec.results if one.endswith("/**")]
+    plain = [
+        one.strip("/") for one in folders if one and not one.startswith(("/", "$", "~")) and not set(one) & set("*?[")
+    ]
+    base = "" if spec.workdir in ("", ".") else f"/{spec.workdir.strip('/')}"
+    return [f"{base}/{one}/" for one in dict.fromkeys(plain) if one not in ("", ".") and ".." not in one.split("/")]

@@ -26,7 +26,8 @@ class CostUnit(StrEnum):
     CORE_HOURS = "core-hours"
     NODE_HOURS = "node-hours"
     GPU_HOURS = "gpu-hours"
-    NONE = "none"
+    NONE = "none"  # nothing is charged
+    UNKNOWN = "unknown"
 
 
 class ModuleSystem(StrEnum):
@@ -140,7 +141,7 @@ class Qos:
 class Accounting:
     """[accounting]"""
 
-    unit: CostUnit = CostUnit.NONE  # what is counted
+    unit: CostUnit = CostUnit.UNKNOWN  # what is counted
     period: str | None = None  # "quarter", "year"
     charged_cores_per_node: int | None = None  # where a node costs more cores than it has
     balance_command: str | None = None  # tells what is left

@@ -83,9 +83,9 @@ def _make_run(seen: ProjectSeen, script: ScriptSeen | None) -> Iterator[str]:
     yield f"name = {format_string(_clean_name(seen.name))}"
     if script is None:
         yield "# No training script was found: write what you type to start yours."
-        yield 'command = "python train.py"'
+        yield 'command = "python3 train.py"'
     else:
-        yield f"command = {format_string(f'python {quote(script.path)}')}"
+        yield f"command = {format_string(f'python3 {quote(script.path)}')}"
     results = [f"{folder}/**" for folder in _RESULTS if folder in seen.folders]
     comment = "" if results else "# "
     listed = ", ".join(format_string(one) for one in results) or '"outputs/**"'

@@ -27,11 +27,13 @@ DIAGNOSES: dict[str, Rule] = {
     "D301": ending.out_of_time,
     "D302": ending.node_failed,
     "D303": ending.preempted,
+    "D801": software.python_error,
     "D900": ending.unknown_failure,
 }
+FALLBACKS = ("D801", "D900")  # only when nothing else fits, in this order
 
 
 def diagnose(symptoms: Symptoms) -> tuple[Diagnosis, ...]:
-    """All that fit; the unknown failure only when nothing else does."""
-    found = tuple(one for code, rule in DIAGNOSES.items() if code != "D900" for one in rule(symptoms))
-    return found or tuple(DIAGNOSES["D900"](symptoms))
+    """All that fit; a fallback only when nothing else does."""
+    found = tuple(one for code, rule in DIAGNOSES.items() if code not in FALLBACKS for one in rule(symptoms))
+    return found or next((told for code in FALLBACKS if (told := tuple(DIAGNOSES[code](symptoms)))), ())

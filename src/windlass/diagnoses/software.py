@@ -21,6 +21,7 @@ _NO_KERNEL = re.compile(
     r"no kernel image is available|driver on your system is too old|PyTorch no longer supports this GPU"
 )
 _SHM = re.compile(r"killed by signal: Bus error|insufficient shared memory")
+_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning)\b")
 _GPU_MEMORY = re.compile(
     r"CUDA out of memory|CUDA error: out of memory|HIP out of memory|RESOURCE_EXHAUSTED: Out of memory"
 )
@@ -84,11 +85,14 @@ def command_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
     pattern = {126: _COMMAND, 127: _COMMAND, 2: _SCRIPT}.get(symptoms.record.exit_code or 0)
     if pattern is not None and (line := _last(symptoms, pattern)):
         found = pattern.search(line)
+        name = found.group(1) if found else "the program"
+        # Many systems have only `python3` until an environment is active.
+        advice = "write python3 in run.command, or name" if name == "python" else "check run.command, run.workdir and"
         yield Diagnosis(
             code="D206",
-            message=f"the job does not have {found.group(1) if found else 'the program'!r}",
+            message=f"the job does not have {name!r}",
             evidence=(line,),
-            hint="check run.command, run.workdir and [environment]",
+            hint=f"{advice} [environment]",
         )
 
 
@@ -111,6 +115,23 @@ def shared_memory(symptoms: Symptoms) -> Iterator[Diagnosis]:
             message="the data loader's workers ran out of shared memory",
             evidence=(line,),
             hint="fewer workers, or more memory: [resources] memory",
+        )
+
+
+def python_error(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """The program raised a Python exception that no other rule knows: most often a mistake in the code.
+
+    Mend it, then `windlass resume RUN --update-code` goes on from the last checkpoint.
+    """
+    if symptoms.record.state is not RunState.FAILED or "Traceback (most recent call last)" not in symptoms.log_tail:
+        return
+    if line := _last(symptoms, _EXCEPTION):
+        start = symptoms.log_tail.rindex("Traceback (most recent call last)")
+        yield Diagnosis(
+            code="D801",
+            message=f"the program raised {line}",
+            evidence=tuple(symptoms.log_tail[start:].splitlines()[-12:]),
+            hint=f"windlass resume {symptoms.record.run_id} --update-code   # after mending it",
         )
 
 

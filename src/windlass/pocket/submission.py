@@ -43,8 +43,13 @@ def find_submitter() -> Submitter:
 
 
 def choose_partition(options: Options, settings: Settings) -> str:
-    """The first of the partitions asked for; all of them must be known."""
+    """The first of the partitions asked for; all must be known, unless pocket.toml names none.
+
+    A stranger's script names the partitions of its own cluster: on one machine they all mean this machine.
+    """
     named = options.text("partition", DEFAULT_PARTITION)
+    if len(settings.partitions) == 1 and settings.partition(named) is None:
+        return DEFAULT_PARTITION
     for name in named.split(","):
         if settings.partition(name) is None:
             raise PocketError(f"invalid partition specified: {name}", "Invalid partition name specified")

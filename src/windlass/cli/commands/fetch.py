@@ -30,6 +30,8 @@ def command(output: Output, /, run: str, to: Path | None, only: tuple[str, ...])
         output.show_json({"fetched": fetched})
         return
     output.show(str(fetched.folder))
+    if not fetched.results:
+        output.tell("no result matched: name them with --only 'runs/**', and for the next run in run.results")
     for name in fetched.left_out:
         output.tell(f"left out: {make_printable(name)} is a link that leads out of the run")
     output.tell(f"{fetched.files} files, {fetched.new_files} new ({format_bytes(fetched.new_bytes)})")

@@ -33,7 +33,7 @@ def command(output: Output, /, site_name: str | None, detach: bool, force: bool,
       windlass run                      on this machine
       windlass run --on daint           on a supercomputer
       windlass run --on daint --time 3d --gpus 8
-      windlass run --command "python train.py" -d
+      windlass run --command "python3 train.py" -d
     """
     wanted = read_wanted(site_name, take_flags(values))
     with open_session(output) as session:
@@ -60,7 +60,8 @@ def _tell_plan(output: Output, planned: Planned) -> None:
         if reason.is_cut:
             output.tell(f"{'note':<10} {reason.field} = {reason.value}: {reason.why}")
     output.tell(f"{'planned':<10} {format_size(plan)}, {format_time(plan)}; {format_cost(plan.cost)}")
-    output.tell(f"{'sending':<10} {len(snapshot.manifest.files)} files, {format_bytes(snapshot.total_bytes)}")
+    if not planned.errors:
+        output.tell(f"{'sending':<10} {len(snapshot.manifest.files)} files, {format_bytes(snapshot.total_bytes)}")
 
 
 def _show_detached(output: Output, run_id: str, record: object) -> None:

@@ -1,12 +1,14 @@
 """`windlass site`: add, show or check one."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
+from windlass.core.queues import Queue
 from windlass.core.site import Site
 from windlass.core.units import format_duration
 from windlass.errors import ExitCode, UsageError
@@ -54,13 +56,17 @@ def add(
 @click.argument("name")
 @click.pass_obj
 def show(output: Output, /, name: str) -> None:
-    """Show what is written about a site."""
+    """Show what is written about a site, and what its Slurm says: partitions, limits, cores, memory and GPUs."""
+    from windlass.app.sites import look_at_site
+
     with open_session(output) as session:
-        site = session.site(name)
+        site, queues, note = look_at_site(session, name)
     if output.as_json:
-        output.show_json({"site": site})
+        output.show_json({"site": site, "queues": queues})
         return
-    _show(output, site)
+    _show(output, site, queues)
+    if note:
+        output.tell(note)
 
 
 @command.command("check")
@@ -81,19 +87,23 @@ def check(output: Output, /, name: str) -> int:
     return int(ExitCode.CHECK_FAILED if any(line.verdict == "fail" for line in lines) else ExitCode.OK)
 
 
-def _show(output: Output, site: Site) -> None:
+def _show(output: Output, site: Site, queues: Sequence[Queue]) -> None:
     output.show(f"{site.name}: {site.title}\nlogin: {site.login.host or 'this machine'}\nruns: {site.root}")
-    rows = [
-        (one.name, format_duration(one.max_time) if one.max_time else "", " ".join(one.nodes))
-        for one in site.partitions
-    ]
-    if rows:
-        output.show_table(("PARTITION", "LIMIT", "NODES"), rows)
+    if queues:
+        head = ("PARTITION", "LIMIT", "NODES", "CORES", "MEMORY", "GPUS")
+        output.show_table(head, [_make_row(queue) for queue in queues])
     areas = [(one.name, one.path, f"{one.purge_days} d" if one.purge_days else "") for one in site.storage]
     if areas:
         output.show_table(("AREA", "PATH", "PURGE"), areas)
     for note in site.notes:
         output.show(f"note: {note}")
+
+
+def _make_row(queue: Queue) -> tuple[str, ...]:
+    gpus = f"{queue.gpus} x {queue.gpu or 'GPU'}" if queue.gpus else ""
+    memory = f"{queue.memory_mb / 1000:.0f} GB" if queue.memory_mb else ""
+    limit = format_duration(queue.max_time) if queue.max_time else ""
+    return queue.name, limit, str(queue.max_nodes or ""), str(queue.cores or ""), memory, gpus
 
 
 def _read(file: Path) -> str:

@@ -119,6 +119,8 @@ def _talk(job: Job, options: Options) -> None:
     if len(job.layout) > 1:
         names = ", ".join(job.node_names[:2]) + (", …" if len(job.layout) > 2 else "")
         print(f"sbatch: pocket is one machine: the nodes {names} are pretended", file=sys.stderr)
+    if options.text("partition", job.request.partition) != job.request.partition:
+        print(f"sbatch: pocket is one machine: it runs in partition {job.request.partition}", file=sys.stderr)
     asked = job.request.min_nodes or 1
     if asked > len(job.layout):
         print(
