@@ -196,3 +196,12 @@ def test_no_job_no_step(pocket: Pocket) -> None:
     assert done.stderr.splitlines()[0] == (
         "srun: error: Unable to confirm allocation for job 99: Invalid job id specified"
     )
+
+
+def test_a_login_shell_finds_srun(pocket: Pocket) -> None:
+    # /etc/profile of Debian sets PATH anew; a real Slurm on this machine must not answer instead.
+    job_id = pocket.submit("PATH=/usr/bin:/bin; srun -n 2 bash -c 'echo task $SLURM_PROCID'", "-n", "2")
+
+    pocket.wait(job_id, State.COMPLETED)
+
+    assert sorted(pocket.output(job_id).splitlines()) == ["task 0", "task 1"]

@@ -1,5 +1,6 @@
 """The SLURM_* variables of jobs and tasks. Pure."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,6 +12,7 @@ from windlass.pocket.processes import MARKER
 CLUSTER = "pocket"
 _INHERITED = ("SLURM_", "SLURMD_", "SRUN_")
 _KEPT = ("SLURM_CONF", "SLURM_TIME_FORMAT")
+_IN_JOBS = ("srun", "sbatch", "squeue", "scancel", "scontrol", "sacct", "sinfo")
 _PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 _LOGIN = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM")
 
@@ -88,7 +90,12 @@ def make_job_environment(job: Job, base: Mapping[str, str], ground: Ground) -> d
     environment[MARKER] = job.token
     path = environment.get("PATH") or _PLAIN_PATH
     environment["PATH"] = path if path.split(":")[0] == ground.bin else f"{ground.bin}:{path}"
-    return environment
+    return environment | _make_functions(ground.bin)
+
+
+def _make_functions(folder: str) -> dict[str, str]:
+    """The programs once more, as functions bash exports: a login shell (`#!/bin/bash -l`) sets PATH anew."""
+    return {f"BASH_FUNC_{name}%%": f'() {{ {shlex.quote(f"{folder}/{name}")} "$@"\n}}' for name in _IN_JOBS}
 
 
 def make_batch_environment(job: Job, base: Mapping[str, str], ground: Ground) -> dict[str, str]:
