@@ -95,7 +95,9 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def open_pocket(folder: Path) -> Iterator[Backend]:
     state = folder / "pocket"
     state.mkdir()
-    (state / "pocket.toml").write_text("idle_s = 1\nkill_wait_s = 1\n")
+    # With a partition of its own pocket is as strict about names as Slurm is.
+    settings = 'idle_s = 1\nkill_wait_s = 1\n[partitions.night]\nmax_time = "8:00:00"\n'
+    (state / "pocket.toml").write_text(settings)
     site = Site(name="pocket", software=Software(slurm_path=str(ensure_bin(state))))
     host = LocalHost()
     backend = Backend(
