@@ -2,10 +2,21 @@
 
 from dataclasses import dataclass
 
+from windlass.core.code import NO_CODE, Code
 from windlass.core.facts import Facts
 from windlass.core.plan import Plan
 from windlass.core.run import RunSpec
 from windlass.core.site import Site
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSeen:
+    """One [data.NAME] where it lies on this laptop, or at the site."""
+
+    name: str
+    bytes: int | None = None
+    files: int | None = None
+    oldest: float | None = None  # when the file that was used least recently was last used, seconds since 1970
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,3 +27,6 @@ class Case:
     facts: Facts
     snapshot_mb: float | None = None  # what is about to be sent
     snapshot_files: int | None = None
+    code: Code = NO_CODE
+    data: tuple[DataSeen, ...] = ()
+    now: float | None = None  # seconds since 1970; None: the clock is not looked at

@@ -1,7 +1,22 @@
 """What was seen of a site just now: the survey's answers. None means not seen, never a guess."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
+
+_NO_LIMITS: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeShape:
+    """Nodes of one partition that are alike."""
+
+    nodes: int | None = None
+    cpus: int | None = None
+    memory_mb: int | None = None
+    gpus: tuple[tuple[str, int], ...] = ()  # (kind as Slurm spells it, "" when untyped; how many on one node)
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,17 +27,27 @@ class SeenPartition:
     max_time: timedelta | None = None  # None: no limit
     default_time: timedelta | None = None
     max_nodes: int | None = None
+    min_nodes: int | None = None
     nodes: int | None = None
-    cpus_per_node: int | None = None
+    cpus_per_node: int | None = None  # the most of one node, as memory and GPUs
     memory_mb_per_node: int | None = None
     gpus: tuple[tuple[str, int], ...] = ()  # (kind as Slurm spells it, "" when untyped; most on one node)
+    shapes: tuple[NodeShape, ...] = ()  # the kinds of node in it
     whole_nodes: bool = False
     allow_accounts: tuple[str, ...] = ()  # empty: all
+    deny_accounts: tuple[str, ...] = ()
     allow_qos: tuple[str, ...] = ()
+    deny_qos: tuple[str, ...] = ()
+    qos: str | None = None  # whose limits hold for every job in it
+    max_cpus_per_node: int | None = None
+    max_memory_mb_per_node: int | None = None
+    preempts: bool | None = None  # its jobs may be pushed out by others
 
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
+    """What Slurm lets this user do with one account. Limits on resources are by name: "cpu", "gres/gpu", "node"."""
+
     account: str
     partition: str | None = None
     qos: tuple[str, ...] = ()
@@ -31,14 +56,64 @@ class Association:
     max_jobs: int | None = None
     max_submit: int | None = None
     max_time: timedelta | None = None
+    max_per_job: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
+    group_minutes: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)  # GrpTRESMins: the budget
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeenQos:
     name: str
     max_time: timedelta | None = None
-    max_jobs: int | None = None
+    max_jobs: int | None = None  # of one user
     max_submit: int | None = None
+    priority: int | None = None
+    max_per_job: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
+    min_per_job: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
+    max_per_user: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
+    group_minutes: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
+    denies_on_limit: bool = False  # False: a job over a limit is taken and never starts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reservation:
+    name: str
+    starts: float  # seconds since 1970
+    ends: float
+    partition: str | None = None  # None: not bound to one
+    nodes: int | None = None
+    all_nodes: bool = False  # of the machine
+    accounts: tuple[str, ...] = ()  # that may use it
+    users: tuple[str, ...] = ()
+    is_maintenance: bool = False
+    partitions_covered: tuple[str, ...] = ()  # those that have no node outside it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """What is left to one account, in the unit that was told: "core-hours", "node-hours", "billing-hours", ..."""
+
+    account: str
+    unit: str
+    limit: float | None = None  # None: none was found
+    used: float | None = None
+    source: str = ""  # the command that told it
+
+    @property
+    def left(self) -> float | None:
+        return None if self.limit is None or self.used is None else self.limit - self.used
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenQuota:
+    """What is used of one storage area."""
+
+    area: str  # a name of [storage.NAME], or the path where the site file has none
+    path: str
+    used_bytes: int | None = None
+    limit_bytes: int | None = None
+    used_files: int | None = None
+    limit_files: int | None = None
+    source: str = ""  # the command that told it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +128,30 @@ class Facts:
     partitions: tuple[SeenPartition, ...] | None = None
     associations: tuple[Association, ...] | None = None
     qos: tuple[SeenQos, ...] | None = None
+    reservations: tuple[Reservation, ...] | None = None
+    balances: tuple[Balance, ...] | None = None
+    quotas: tuple[SeenQuota, ...] | None = None
     max_array: int | None = None
+    enforces_partition_limits: bool | None = None  # False: a job over one is taken and never starts
+    enforces_limits: bool | None = None  # those of accounts and QOS
+    memory_is_counted: bool | None = None  # False: --mem means nothing here, or is refused
     has_accounting: bool | None = None
     free_mb: int | None = None  # where root lies
+    free_files: int | None = None
     jobs_in_queue: int | None = None
+    inside_job: str | None = None  # the shell that asked sits in an allocation of this number
+    architecture: str | None = None  # of the login node: "x86_64"
+    glibc: str | None = None  # of the login node
     taken_at: float | None = None  # seconds since 1970
 
     def partition(self, name: str) -> SeenPartition | None:
         return next((one for one in self.partitions or () if one.name == name), None)
+
+    def seen_qos(self, name: str | None) -> SeenQos | None:
+        return next((one for one in self.qos or () if one.name == name), None)
+
+    def balance(self, account: str | None) -> Balance | None:
+        return next((one for one in self.balances or () if one.account == account), None)
 
 
 NOTHING_SEEN = Facts()

@@ -18,6 +18,17 @@ class Finding:
     severity: Severity
     message: str  # with the user's number and the limit
     hint: str | None = None  # a fix to paste
+    fact: str | None = None  # what it rests on: "scontrol show partition gpu", "rules.compute_internet of narval"
+    refusal: str | None = None  # what Slurm says to such a job, word for word; a reason in brackets: it never starts
+    where: str | None = None  # "train.py:12", where it is about a line of the project
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One value of windlass.toml that would mend it, as TOML writes it: key "resources.memory", value `"96G"`."""
+
+    key: str
+    value: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,3 +39,4 @@ class Diagnosis:
     message: str
     evidence: tuple[str, ...] = ()
     hint: str | None = None
+    patch: tuple[Setting, ...] = ()  # to windlass.toml

@@ -22,6 +22,15 @@ class Reason:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunnerUp:
+    """The place that came second."""
+
+    partition: str
+    qos: str | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Complete and deterministic: the script and its cost follow from it alone."""
 
@@ -68,6 +77,7 @@ class Plan:
     slurm_path: str | None = None
     cost: Cost
     reasons: tuple[Reason, ...] = ()
+    runner_up: RunnerUp | None = None
 
     @property
     def tasks(self) -> int:
