@@ -5,12 +5,13 @@ import os
 import sys
 from typing import Optional, Sequence
 
-from windlass_job import agent, gauges, task, wire
+from windlass_job import agent, gauges, probe, task, wire
 
 COMMANDS = {
     "agent": (agent, "run COMMAND as this job"),
     wire.RANK_ENV: (task, "run COMMAND as a task of srun, with its rank"),
     "gauges": (gauges, "sample this node until stopped"),
+    "probe": (probe, "tell what this node is like"),
 }
 
 

@@ -36,6 +36,10 @@ def get_facts(call: "Call") -> "Answer":
         "umask": umask,
         "time": time.time(),
         "python_version": "%d.%d.%d" % sys.version_info[:3],
+        "groups": _get_groups(),
+        "architecture": os.uname()[4],
+        "glibc": _get_glibc(),
+        "inside_job": os.environ.get("SLURM_JOB_ID") or os.environ.get("SLURM_JOBID"),
     }
     if call.arguments.get("root"):
         values.update(_get_root_facts(call.arguments["root"]))
@@ -113,6 +117,27 @@ def make_regex(pattern: str) -> str:
     return "(?:" + "".join(parts) + r")\Z"
 
 
+def _get_groups() -> "List[str]":
+    import grp
+
+    names = []
+    for gid in sorted({os.getgid(), *os.getgroups()}):
+        try:
+            names.append(grp.getgrgid(gid).gr_name)
+        except KeyError:
+            pass
+    return names
+
+
+def _get_glibc() -> "Optional[str]":
+    """As in `glibc 2.36`; None where the C library is another."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (AttributeError, ValueError, OSError):
+        return None
+    return version if name == "glibc" else None
+
+
 def _get_root_facts(text: str) -> "Dict[str, Any]":
     root = disk.expand_root(text)
     there = root
@@ -123,6 +148,7 @@ def _get_root_facts(text: str) -> "Dict[str, Any]":
         "root": disk.as_text(root),
         "root_writable": os.path.isdir(there) and os.access(there, os.W_OK | os.X_OK),
         "free_mb": space.f_bavail * space.f_frsize >> 20,
+        "free_files": space.f_favail if space.f_files else None,  # some file systems do not count them
     }
 
 
