@@ -44,6 +44,7 @@ def make_run_file() -> str:
 def make_site_file() -> str:
     sections = (
         ("At the top", site.Site, site_file.SITE),
+        ("[machine]", site.Machine, site_file.MACHINE),
         ("[login]", site.Login, site_file.LOGIN),
         ("[storage.NAME]", site.Area, site_file.AREA),
         ("[gpu.NAME]", site.GpuKind, site_file.GPU),
@@ -59,7 +60,9 @@ def make_site_file() -> str:
         "Every key of a site file: what is known about one supercomputer, and nothing else.",
         "Yours lie in `~/.config/windlass/sites/NAME.toml`; `windlass site add` writes one and checks it.",
         "No key must be there: what a file does not say is asked at the site where Slurm knows it.",
-        '`extends = "NAME"` takes over another site\'s facts; `[sources]` says, key by key, where a fact is from.',
+        '`extends = "NAME"` takes over another site\'s facts.',
+        "A file whose name begins with `_` is no site by itself: it holds what several share, and they extend it.",
+        "`[sources]` says, key by key, where a fact is from; `[decisions]` which of two was taken, and why.",
     )
     return "\n\n".join(("# The site file", "\n".join(lead), *(make_section(*section) for section in sections)))
 

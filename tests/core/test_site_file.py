@@ -92,6 +92,7 @@ def test_a_whole_site_is_read() -> None:
     ("fields", "kind"),
     [
         (shapes.LOGIN, kinds.Login),
+        (shapes.MACHINE, kinds.Machine),
         (shapes.AREA, kinds.Area),
         (shapes.GPU, kinds.GpuKind),
         (shapes.NODE, kinds.NodeType),
@@ -111,6 +112,20 @@ def test_every_field_has_a_key(fields: dict[str, Shape], kind: type) -> None:
         one.name for one in dataclasses.fields(kind)
     }
     assert {shape.into or key for key, shape in fields.items()} <= {one.name for one in dataclasses.fields(kind)}
+
+
+def test_a_queue_of_another_category_is_closed() -> None:
+    text = 'category = "standard"\n[partition]\nall = {}\nrich = {category = "premium"}\nno = {forbidden = "ask"}\n'
+    site = read_site(tomllib.loads(text), "x")
+
+    assert isinstance(site, Site)
+    assert [site.find_closed(one) for one in site.partitions] == [
+        None,
+        'it is for premium projects only; category = "premium" in the site file',
+        "ask",
+    ]
+    assert [one.name for one in site.list_partitions("standard")] == ["all"]
+    assert [one.name for one in site.list_partitions("premium")] == ["all", "rich"]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,16 @@ def test_an_own_site_of_the_same_name_extends_the_shipped_one(folders: Folders) 
     assert load_site("here", folders).software.slurm_path == "@pocket"
 
 
+def test_what_several_sites_share_is_no_site(folders: Folders) -> None:
+    own(folders, "_lab", "[rules]\npoll_s = 5\n")
+    own(folders, "one", 'extends = "_lab"\ntitle = "One"\n')
+
+    assert load_site("one", folders).rules.poll_s == 5
+    assert not [name for name in list_site_names(folders) if name.startswith("_")]
+    with pytest.raises(NotFound):
+        load_site("_lab", folders)
+
+
 def test_circles_and_unknown_bases_are_told(folders: Folders) -> None:
     own(folders, "a", 'extends = "b"\n')
     own(folders, "b", 'extends = "a"\n')

@@ -26,6 +26,7 @@ class CostUnit(StrEnum):
     CORE_HOURS = "core-hours"
     NODE_HOURS = "node-hours"
     GPU_HOURS = "gpu-hours"
+    BILLING = "billing-hours"  # Slurm's own weights of CPUs, memory and GPUs
     NONE = "none"  # nothing is charged
     UNKNOWN = "unknown"
 
@@ -52,9 +53,24 @@ class Login:
     jump: tuple[str, ...] = ()  # hosts on the way, the first first
     transfer_host: str | None = None  # for large data
     options: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # ssh -o NAME=value
-    login_shell: bool = False  # Slurm comes to PATH only in a login shell
+    login_shell: bool = False  # Slurm or variables such as $SCRATCH are there only in a login shell
     vpn: str | None = None  # what to connect to first, in words
     globus: str | None = None  # the name of the endpoint for large data
+    globus_after: timedelta | None = None  # the site wants transfers that take longer to go by Globus
+    transfer_note: str | None = None  # what else to know about moving data, in words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """[machine]: the whole of it, for people."""
+
+    nodes: int | None = None  # of all kinds
+    cores: int | None = None  # of all nodes
+    gpus: int | None = None  # of all nodes
+    memory_tb: float | None = None  # of all nodes
+    petaflops: float | None = None  # as the centre tells it
+    network: str | None = None  # between the nodes, in words
+    processor: str | None = None  # of most nodes, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +85,9 @@ class Area:
     purge_days: int | None = None  # files unused for so long are removed
     backed_up: bool | None = None  # copies are kept elsewhere
     in_jobs: bool = True  # compute nodes see it
+    on_login: bool = True  # login nodes see it
+    blocks_jobs: bool = False  # over its quota no job is taken
+    advised_file_mb: float | None = None  # smaller files are unwelcome: pack them
     purpose: str | None = None  # what it is for, in words
     quota_command: str | None = None  # "diskusage_report", "lfs quota -u $USER /project"
 
@@ -82,6 +101,8 @@ class GpuKind:
     memory_gb: float | None = None  # of one
     capability: str | None = None  # "8.0"
     wheels: str | None = None  # where builds for it are, when the usual ones dropped its capability
+    cuda_cores: int | None = None  # of one
+    link: str | None = None  # how those of a node are joined: "NVLink", "PCIe"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +121,7 @@ class NodeType:
     features: tuple[str, ...] = ()  # for resources.constraint
     cpus_per_gpu: int | None = None  # the site's advice; default: cores / gpus
     memory_per_gpu_gb: float | None = None  # the site's advice
+    processor: str | None = None  # in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +143,7 @@ class Partition:
     forbidden: str | None = None  # why users may not use it
     default_cpus_per_gpu: int | None = None  # what a job gets that does not ask
     default_memory_per_gpu_gb: float | None = None  # what a job gets that does not ask
+    purpose: str | None = None  # what it is for, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +158,8 @@ class Qos:
     priority: int | None = None  # as Slurm counts it
     is_default: bool = False  # jobs that name none have it
     hidden: bool = False  # not to be offered
+    for_tests: bool = False  # short limit, quick start
+    purpose: str | None = None  # what it is for, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +170,12 @@ class Accounting:
     period: str | None = None  # "quarter", "year"
     charged_cores_per_node: int | None = None  # where a node costs more cores than it has
     balance_command: str | None = None  # tells what is left
+    unit_name: str | None = None  # what the centre calls the unit, where it has a name of its own
+    shared_by: str | None = None  # whose budget it is: "lab", "project"; empty: yours alone
+    balance_page: str | None = None  # where a browser shows what is left
+    account_command: str | None = None  # lists the accounts you may name
+    account_prefixes: tuple[str, ...] = ()  # how names of accounts begin
+    account_rule: str | None = None  # how accounts are named, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +204,13 @@ class Rules:
     advised_link_time: timedelta | None = None  # shorter links start sooner here
     time_bins: tuple[timedelta, ...] = ()  # limits by which the site sorts its nodes
     tmp_in_memory: bool | None = None  # /tmp counts against the job's memory
+    one_gpu_kind: bool = False  # a job cannot have GPUs of two kinds
+    min_test_time: timedelta | None = None  # a test may be this short where min_job_time is longer
+    login_gpus: bool | None = None  # login nodes have GPUs
+    login_internet: bool | None = None  # login nodes reach the internet
+    login_for: str | None = None  # what login nodes are for, in words
+    data_in_memory_gb: float | None = None  # the site advises to keep data up to this in memory
+    data_on_node_gb: float | None = None  # the site advises to copy data up to this to the node's own disk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +229,9 @@ class Software:
     always_load: tuple[str, ...] = ()  # modules everything else needs ("Stages/2024", "daint-gpu")
     modules_on_login: bool = True  # False: `module` exists only in jobs
     operating_system: str | None = None  # in words
+    driver: str | None = None  # of the GPUs, as nvidia-smi tells it
+    cuda: str | None = None  # the newest that the driver runs
+    wheel_command: str | None = None  # finds wheels in the wheelhouse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +249,10 @@ class Site:
 
     name: str  # default: the name of the file
     title: str = ""  # in words
+    country: str | None = None  # where it stands
+    category: str | None = None  # of your project, where queues are for some categories only
+    replaced_by: str | None = None  # what took its place, where it is being switched off
+    machine: Machine = field(default_factory=Machine)
     scheduler: Scheduler = Scheduler.SLURM  # only slurm so far
     root: str = "$HOME/windlass"  # where run folders live; variables of the site allowed
     local_scratch: str = "$SLURM_TMPDIR"  # a node's own disk, inside jobs
@@ -228,13 +273,30 @@ class Site:
     links: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # "jupyter" -> address
     datasets: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # shared data that is there already
     sources: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # dotted key -> where the fact is from
+    decisions: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # documents disagree: what was taken, why
 
     @property
     def is_local(self) -> bool:
         return self.login.host is None
 
+    def find_closed(self, partition: Partition) -> str | None:
+        """Why this user's jobs do not go there, in words; None where they may."""
+        if partition.forbidden is None and partition.category not in (None, self.category):
+            return f'it is for {partition.category} projects only; category = "{partition.category}" in the site file'
+        return partition.forbidden
+
+    def list_partitions(self, category: str | None) -> tuple[Partition, ...]:
+        """What a project of this category may use."""
+        return tuple(one for one in self.partitions if one.category in (None, category) and one.forbidden is None)
+
     def partition(self, name: str) -> Partition | None:
         return next((one for one in self.partitions if one.name == name), None)
+
+    def find_qos(self, name: str | None) -> Qos | None:
+        return next((one for one in self.qos if one.name == name), None)
+
+    def area(self, name: str) -> Area | None:
+        return next((one for one in self.storage if one.name == name), None)
 
     def node_type(self, name: str) -> NodeType | None:
         return next((one for one in self.node_types if one.name == name), None)

@@ -27,6 +27,7 @@ from windlass.core.site import (
     GpuDialect,
     GpuKind,
     Login,
+    Machine,
     ModuleSystem,
     Network,
     NodeType,
@@ -52,6 +53,17 @@ LOGIN: dict[str, Shape] = {
     "login_shell": flag(),
     "vpn": line(),
     "globus": line(),
+    "globus_after": _TIME,
+    "transfer_note": line(),
+}
+MACHINE: dict[str, Shape] = {
+    "nodes": _COUNT,
+    "cores": whole(1, 1_000_000_000),
+    "gpus": _COUNT,
+    "memory_tb": number(0, 1e6),
+    "petaflops": number(0, 1e6),
+    "network": line(),
+    "processor": line(),
 }
 AREA: dict[str, Shape] = {
     "path": line(),
@@ -61,10 +73,20 @@ AREA: dict[str, Shape] = {
     "purge_days": whole(1, 36_500),
     "backed_up": flag(),
     "in_jobs": flag(),
+    "on_login": flag(),
+    "blocks_jobs": flag(),
+    "advised_file_mb": number(0, 1e9),
     "purpose": line(),
     "quota_command": line(),
 }
-GPU: dict[str, Shape] = {"spelled": word(), "memory_gb": _GIGABYTES, "capability": word(longest=16), "wheels": line()}
+GPU: dict[str, Shape] = {
+    "spelled": word(),
+    "memory_gb": _GIGABYTES,
+    "capability": word(longest=16),
+    "wheels": line(),
+    "cuda_cores": _COUNT,
+    "link": line(),
+}
 NODE: dict[str, Shape] = {
     "count": _COUNT,
     "cores": whole(1, 8_192),
@@ -77,6 +99,7 @@ NODE: dict[str, Shape] = {
     "features": Many(item=word()),
     "cpus_per_gpu": whole(1, 8_192),
     "memory_per_gpu_gb": _GIGABYTES,
+    "processor": line(),
 }
 PARTITION: dict[str, Shape] = {
     "nodes": Many(item=word()),
@@ -93,6 +116,7 @@ PARTITION: dict[str, Shape] = {
     "forbidden": line(),
     "default_cpus_per_gpu": whole(1, 8_192),
     "default_memory_per_gpu_gb": _GIGABYTES,
+    "purpose": line(),
 }
 QOS: dict[str, Shape] = {
     "max_time": _TIME,
@@ -102,12 +126,20 @@ QOS: dict[str, Shape] = {
     "priority": whole(0, 2**32),
     "is_default": flag(),
     "hidden": flag(),
+    "for_tests": flag(),
+    "purpose": line(),
 }
 ACCOUNTING: dict[str, Shape] = {
     "unit": choice(CostUnit),
     "period": line(),
     "charged_cores_per_node": whole(1, 8_192),
     "balance_command": line(),
+    "unit_name": line(),
+    "shared_by": line(),
+    "balance_page": line(),
+    "account_command": line(),
+    "account_prefixes": Many(item=word()),
+    "account_rule": line(),
 }
 RULES: dict[str, Shape] = {
     "needs_account": flag(),
@@ -132,6 +164,13 @@ RULES: dict[str, Shape] = {
     "advised_link_time": _TIME,
     "time_bins": Many(item=_TIME),
     "tmp_in_memory": flag(),
+    "one_gpu_kind": flag(),
+    "min_test_time": _TIME,
+    "login_gpus": flag(),
+    "login_internet": flag(),
+    "login_for": line(),
+    "data_in_memory_gb": _GIGABYTES,
+    "data_on_node_gb": _GIGABYTES,
 }
 SOFTWARE: dict[str, Shape] = {
     "modules": choice(ModuleSystem),
@@ -146,6 +185,9 @@ SOFTWARE: dict[str, Shape] = {
     "always_load": Many(item=word()),
     "modules_on_login": flag(),
     "operating_system": line(),
+    "driver": word(longest=64),
+    "cuda": word(longest=64),
+    "wheel_command": line(),
 }
 NETWORK: dict[str, Shape] = {
     "host_suffix": word(longest=64),
@@ -155,6 +197,10 @@ NETWORK: dict[str, Shape] = {
 SITE: dict[str, Shape] = {
     "name": word(longest=64),
     "title": line(),
+    "country": line(),
+    "category": word(longest=64),
+    "replaced_by": line(),
+    "machine": Table(fields=MACHINE, kind=Machine),
     "scheduler": choice(Scheduler),
     "root": line(),
     "local_scratch": line(),
@@ -181,9 +227,10 @@ SITE: dict[str, Shape] = {
     "links": Named(item=line(), check_name=check_name),
     "datasets": Named(item=line(), check_name=check_name),
     "sources": Named(item=line(), check_name=check_key, flatten=True),
+    "decisions": Named(item=text(), check_name=check_key, flatten=True),
 }
 FILE = Table(fields={**SITE, "extends": word(longest=64)})
-_MAPPINGS = ("links", "datasets", "sources")
+_MAPPINGS = ("links", "datasets", "sources", "decisions")
 
 
 def read_site(values: Mapping[str, object], name: str) -> Site | tuple[Problem, ...]:

@@ -58,14 +58,19 @@ def add_site(name: str, text: str, folders: Folders, *, replace: bool = False) -
     if not _is_site_name(name):
         raise UsageError(f"{name!r:.80} cannot be the name of a site", hint="use letters, digits, - and _")
     path = folders.sites / f"{name}.toml"
-    file = read_toml(text, shown=path.name)
-    _make_site(name, _extend([(name, file)], folders), folders)
+    check_site_text(name, text, folders)
     if not replace and is_there(path):
         raise ConfigError(
             f"there is a site {name!r} of yours already: {path}", hint=f"windlass site add {name} --replace"
         )
     _save(path, text, replace=replace)
     return path
+
+
+def check_site_text(name: str, text: str, folders: Folders) -> Site:
+    """The site such a file would make; everything that is wrong with it as one ConfigError."""
+    file = read_toml(text, shown=f"{name}.toml")
+    return _make_site(name, _extend([(name, file)], folders), folders)
 
 
 def _make_site(name: str, files: Sequence[TomlFile], folders: Folders) -> Site:
@@ -102,7 +107,7 @@ def _extend(chain: list[tuple[str, TomlFile]], folders: Folders, seen: set[Path]
     paths = set(seen or ())
     while isinstance(base := chain[0][1].values.get("extends"), str):
         name, file = chain[0]
-        path = _find_file(base, folders, only_shipped=base == name)
+        path = _find_file(base, folders, only_shipped=base == name, as_base=True)
         line = file.line_of(("extends",))
         if path is None:
             found = nearest(base, (one for one in list_site_names(folders) if one != name))
@@ -121,14 +126,15 @@ def _fill_marks(site: Site, folders: Folders) -> Site:
     return site
 
 
-def _find_file(name: str, folders: Folders, *, only_shipped: bool = False) -> Path | None:
-    if not _is_site_name(name):
+def _find_file(name: str, folders: Folders, *, only_shipped: bool = False, as_base: bool = False) -> Path | None:
+    if not _is_site_name(name.removeprefix("_") if as_base else name):
         return None
     places = (_shipped_folder(),) if only_shipped else (folders.sites, _shipped_folder())
     return next((path for folder in places if is_there(path := folder / f"{name}.toml")), None)
 
 
 def _is_site_name(name: str) -> bool:
+    """A file whose name begins with _ is no site: it holds what several sites share, for them to extend."""
     plain = name.replace("-", "").replace("_", "")
     return name.isascii() and plain.isalnum() and len(name) <= 64 and name[0].isalnum()
 

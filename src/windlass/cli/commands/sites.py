@@ -4,6 +4,7 @@ import click
 
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
+from windlass.core.site import Site
 
 
 @click.command("sites")
@@ -15,11 +16,18 @@ def command(output: Output, /) -> None:
     with open_session(output) as session:
         found = list_sites(session)
     if output.as_json:
-        sites = [{"name": one.name, "title": one.title, "host": one.login.host} for one in found.sites]
+        sites = [
+            {"name": one.name, "title": one.title, "host": one.login.host, "replaced_by": one.replaced_by}
+            for one in found.sites
+        ]
         output.show_json({"sites": sites, "broken": {name: str(error) for name, error in found.broken.items()}})
         return
-    rows = [(one.name, one.login.host or "this machine", one.title) for one in found.sites]
+    rows = [(one.name, one.login.host or "this machine", _describe(one)) for one in found.sites]
     output.show_table(("SITE", "HOST", "WHAT"), rows)
     for name, error in found.broken.items():
         output.tell(f"{name} cannot be read: {error.message}")
     output.tell("add one with: windlass site add NAME --host LOGIN_HOST")
+
+
+def _describe(site: Site) -> str:
+    return f"{site.title} (replaced by {site.replaced_by})" if site.replaced_by else site.title

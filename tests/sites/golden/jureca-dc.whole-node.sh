@@ -1,0 +1,56 @@
+#!/bin/bash -l
+# Run digits-k3f9w at jureca-dc: one job of at most 0-02:00:00.
+# Written by Windlass from plan.json beside it.
+
+# who pays, and where it runs
+#SBATCH --job-name=digits-k3f9w
+#SBATCH --account=prof
+#SBATCH --partition=dc-gpu
+
+# what it needs
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=4
+#SBATCH --cpus-per-task=32
+#SBATCH --gres=gpu:4
+#SBATCH --mem=0
+
+# how long, and how it learns that the end is near
+#SBATCH --time=0-02:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --no-requeue
+
+# where its words go: appended, so that nothing of an earlier start is lost
+#SBATCH --chdir=/scratch/alice/jureca-dc/runs/digits-k3f9w/code
+#SBATCH --output=/scratch/alice/jureca-dc/runs/digits-k3f9w/logs/%j.out
+#SBATCH --open-mode=append
+
+# how Windlass knows it again
+#SBATCH --comment=windlass:digits-k3f9w:1
+
+set -euo pipefail
+windlass_python=$(command -v -- python3 || true)  # before any module can change it
+export WINDLASS_RUN_ID=digits-k3f9w WINDLASS_SITE=jureca-dc
+export WINDLASS_RUN_DIR=/scratch/alice/jureca-dc/runs/digits-k3f9w
+export WINDLASS_LINK=1 WINDLASS_LINKS=1 WINDLASS_SUBMISSION=1
+export WINDLASS_TOKEN=windlass:digits-k3f9w:1
+export WINDLASS_CHECKPOINT_DIR=/scratch/alice/jureca-dc/runs/digits-k3f9w/code/ckpt
+
+# the software; modules and activation scripts use unset variables freely
+set +u
+module load Stages/2024
+set -u
+
+# since Slurm 22.05 srun does not take over --cpus-per-task by itself
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-32}
+export OMP_NUM_THREADS=32
+# below the ephemeral range, and different for two jobs on one node
+export MASTER_PORT="$((10000 + SLURM_JOB_ID % 20000))"
+export WINDLASS_HOST_SUFFIX=i
+
+# The agent takes this link, passes signals on, watches the node, and exits as the command does.
+if [ -n "$windlass_python" ]; then
+  exec "$windlass_python" -I /scratch/alice/jureca-dc/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal TERM -- \
+    srun --kill-on-bad-exit=1 --gpu-bind=none python3 -I /scratch/alice/jureca-dc/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal TERM -- bash -c 'python train.py'
+fi
+echo "windlass: no python3 on $(hostname): running without the agent" >&2
+exec srun --kill-on-bad-exit=1 --gpu-bind=none python3 -I /scratch/alice/jureca-dc/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal TERM -- bash -c 'python train.py'
