@@ -51,6 +51,7 @@ def say_bye(call: Call) -> "Answer":
 
 OPERATIONS: "Dict[str, Callable[[Call], Answer]]" = {
     "run": deputy_commands.run_command,
+    "run_all": deputy_commands.run_all,
     "facts": deputy_files.get_facts,
     "read": deputy_files.read,
     "write": deputy_files.write,

@@ -23,6 +23,7 @@ _FOREIGN = tuple(
 _KEPT = (b"SLURM_CONF",)  # where the commands find their cluster at all
 _LINGER_S = 1.0  # a daemon the command left behind may hold its output open: do not wait for it
 _BLOCK = 1 << 16
+_AT_ONCE = 4  # a controller has better things to do than to answer us alone
 
 
 def run_command(call: "Call") -> "Answer":
@@ -46,6 +47,32 @@ def run_command(call: "Call") -> "Answer":
     out, err, timed_out = _collect(process, call.payload, float(arguments.get("timeout_s") or 60))
     values = {"exit_code": process.returncode, "out_bytes": len(out), "timed_out": timed_out}
     return values, out + err
+
+
+def run_all(call: "Call") -> "Answer":
+    """Several commands, some of them at the same time: most of what Slurm's tools take is waiting for a daemon."""
+    # Imported here: most conversations never need it, and it costs the start of each.
+    from concurrent.futures import ThreadPoolExecutor
+
+    begin, calls = 0, []
+    for arguments in call.arguments["commands"]:
+        end = begin + int(arguments.get("stdin_bytes") or 0)
+        calls.append(type(call)(arguments, call.payload[begin:end], call.beat))
+        begin = end
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = list(pool.map(_try_command, calls))
+    return {"answers": [values for values, _ in answers]}, b"".join(content for _, content in answers)
+
+
+def _try_command(call: "Call") -> "Answer":
+    """Also one that cannot be started has an answer, since the others have theirs."""
+    try:
+        values, content = run_command(call)
+    except disk.Refused as error:
+        return {"problem": error.problem, "bytes": 0}, b""
+    except OSError as error:
+        return {"problem": error.strerror or str(error), "bytes": 0}, b""
+    return dict(values, bytes=len(content)), content
 
 
 def make_env(path_prefix: "Optional[str]", extra: "Optional[Dict[str, str]]") -> "Env":

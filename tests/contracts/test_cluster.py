@@ -1,5 +1,6 @@
 """What every cluster does, pocket and real Slurm alike: jobs are seen with their token in every state."""
 
+import platform
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -157,6 +158,10 @@ def test_a_survey_is_one_round_trip(backend: Backend) -> None:
     assert partition is not None
     assert (partition.is_default, partition.state) == (True, "UP")
     assert (partition.cpus_per_node or 0) >= 1
+    assert [one for one in partition.shapes if (one.cpus or 0) >= 1 and (one.nodes or 0) >= 1 and one.cores]
+    assert (partition.preempts, facts.enforces_partition_limits) in ((None, True), (False, True))
+    assert (facts.architecture, facts.inside_job) == (platform.machine(), None)
+    assert (facts.free_files or 0) > 0
     assert (facts.max_array or 0) > 100
     assert (facts.scheduler_version or "")[0].isdigit()
     assert (facts.user is None, facts.taken_at, facts.root) == (False, 1000.0, backend.root)

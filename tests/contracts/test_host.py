@@ -18,7 +18,16 @@ from tests.contracts.host_requests import (
     run,
     send,
 )
-from windlass.edges.host import Completed, Host, Json, Request, make_command, read_completed
+from windlass.edges.host import (
+    Completed,
+    Host,
+    Json,
+    Request,
+    make_command,
+    make_commands,
+    read_all_completed,
+    read_completed,
+)
 from windlass.errors import ConnectionLost
 
 
@@ -67,6 +76,28 @@ def test_a_daemon_that_holds_the_output_open_is_not_waited_for(host: Host) -> No
 
 def test_a_command_that_is_not_there_has_exit_code_127(host: Host) -> None:
     assert run(host, "no-such-program").exit_code == 127
+
+
+def test_several_commands_at_once_answer_in_the_order_they_were_asked(host: Host) -> None:
+    """Each waits for the next one, so they cannot have run one after another."""
+    wait = 'n=0; until [ -e "$0" ] || [ $n = 200 ]; do sleep 0.05; n=$((n+1)); done; cat; ls "$0"'
+    [made] = host.ask([make_command(["mktemp", "-d"])])
+    folder = read_completed(made).out.strip()
+    commands = [
+        make_command(["sh", "-c", wait, f"{folder}/b"], stdin=b"first\n"),
+        make_command(["nosuchprogram"]),
+        make_command(["sh", "-c", 'touch "$0"; exit 3', f"{folder}/b"]),
+        make_command(["cat"], stdin=b"last\n"),
+    ]
+
+    [reply] = host.ask([make_commands(commands)])
+    first, missing, touched, last = read_all_completed(reply, len(commands))
+
+    assert (first.exit_code, first.out) == (0, f"first\n{folder}/b\n")
+    assert missing.exit_code == 127
+    assert touched.exit_code == 3
+    assert last.out == "last\n"
+    run(host, "rm", "-r", folder)
 
 
 def test_an_outer_jobs_variables_do_not_reach_a_command(host: Host) -> None:

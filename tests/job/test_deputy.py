@@ -57,6 +57,21 @@ def test_the_deputy_works_on_this_python(python: str, tmp_path: Path) -> None:
     assert [file["path"] for file in listed.values["files"]] == ["runs/a-11111/code/é.py"]
 
 
+def test_the_deputy_tells_what_the_machine_is_and_whether_it_sits_in_a_job(tmp_path: Path) -> None:
+    question = Request(operation="facts", arguments={"root": str(tmp_path)})
+    with (
+        contextlib.closing(LocalHost(env={"SLURM_JOB_ID": "77"})) as inside,
+        contextlib.closing(LocalHost(env={"SLURM_JOB_ID": ""})) as outside,
+    ):
+        facts, elsewhere = (host.ask([question])[0].values for host in (inside, outside))
+
+    assert (facts["inside_job"], elsewhere["inside_job"]) == ("77", None)
+    assert facts["architecture"] == os.uname().machine
+    assert facts["glibc"] is None or facts["glibc"][0].isdigit()
+    assert facts["free_files"] is None or facts["free_files"] > 0
+    assert all(isinstance(name, str) for name in facts["groups"])
+
+
 def test_python_2_is_too_old() -> None:
     found = sorted((Path.home() / ".pyenv" / "versions").glob("2.7.*/bin/python"))
     python = str(found[0]) if found else shutil.which("python2.7")

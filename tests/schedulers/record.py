@@ -1,12 +1,14 @@
 """Record what a real Slurm answers to our own commands, as files for the readers' tests.
 
-python -m tests.schedulers.record > script.sh      # a bash script for a user on the login node of tests/cluster
-bash script.sh FOLDER                              # there: one file an answer
+python -m tests.schedulers.record > script.sh          # a bash script for a user on the login node of tests/cluster
+python -m tests.schedulers.record survey > script.sh   # only what the site has: submits nothing, cancels nothing
+bash script.sh FOLDER                                  # there: one file an answer
 """
 
 import shlex
+import sys
 
-from windlass.schedulers.slurm import survey
+from windlass.schedulers.slurm import limits, survey
 from windlass.schedulers.slurm.dialect import SLURM
 from windlass.schedulers.slurm.one_job import make_job_command
 from windlass.schedulers.slurm.submit import make_estimate_command, make_submit_command
@@ -45,7 +47,7 @@ sleep 12
 all=$array,$running,$failed,$killed,$later,$cancelled,$requeued,$odd,$parts,$foreign,999999
 """
 
-_EPILOGUE = r"""
+_BREAKING = r"""
 scancel --me
 sed 's/^SlurmctldPort=.*/SlurmctldPort=26999/' /etc/slurm/slurm.conf > controller-down.conf
 sed 's/^AccountingStoragePort=.*/AccountingStoragePort=26998/' /etc/slurm/slurm.conf > accounting-down.conf
@@ -57,6 +59,9 @@ SLURM_CONF=$PWD/controller-down.conf record controller-down-partitions scontrol 
 SLURM_CONF=$PWD/accounting-down.conf record accounting-down-sacct sacct -X -n -P -j 1 -o JobID
 SLURM_CONF=$PWD/accounting-off.conf record accounting-off-sacct sacct -X -n -P -j 1 -o JobID
 SLURM_CONF=$PWD/accounting-off.conf record accounting-off-sacctmgr sacctmgr -nP show qos format=Name
+"""
+
+_EPILOGUE = r"""
 sed -i -E "s#$(dirname "$HOME")#/home#g; s#record\.[A-Za-z0-9]{6}#work#g; s#/srv/windlass-cluster#/srv#g" "$folder"/*
 cd /; rm -rf "$work"
 """
@@ -92,8 +97,12 @@ REFUSALS = {
 
 
 def make_script() -> str:
-    lines = [_PROLOGUE, *_make_refusals(), _JOBS, *_make_questions(), _EPILOGUE]
+    lines = [_PROLOGUE, *_make_refusals(), _JOBS, *_make_survey(), *_make_questions(), _BREAKING, _EPILOGUE]
     return "\n".join(lines)
+
+
+def make_survey_script() -> str:
+    return "\n".join([_PROLOGUE, *_make_survey(), _EPILOGUE])
 
 
 def _make_refusals() -> list[str]:
@@ -106,15 +115,22 @@ def _make_refusals() -> list[str]:
     return [*files, *(f"record refused-{name} sbatch --parsable {options}" for name, options in REFUSALS.items())]
 
 
-def _make_questions() -> list[str]:
+def _make_survey() -> list[str]:
     commands = {
         "partitions": survey.make_partitions_command(),
         "nodes": survey.make_nodes_command(),
         "config": survey.make_config_command(),
         "version": survey.make_version_command(),
-        "associations": survey.make_associations_command(),
-        "default-account": survey.make_default_account_command(),
-        "qos": survey.make_qos_command(),
+        "associations": limits.make_associations_command(),
+        "accounts": limits.make_accounts_command(),
+        "default-account": limits.make_default_account_command(),
+        "qos": limits.make_qos_command(),
+    }
+    return [f"record {name} {shlex.join(argv)}" for name, argv in commands.items()]
+
+
+def _make_questions() -> list[str]:
+    commands = {
         "queue": SLURM.make_queue_command(),
         "history-by-name": SLURM.make_history_by_name_command("failed-aaaaa", 0),
     }
@@ -138,4 +154,4 @@ _SINGLE = ("array", "running", "failed", "killed", "later", "requeued", "odd", "
 
 
 if __name__ == "__main__":
-    print(make_script())
+    print(make_survey_script() if sys.argv[1:] == ["survey"] else make_script())

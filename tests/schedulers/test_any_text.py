@@ -5,16 +5,18 @@ from hypothesis import strategies as st
 
 from tests.schedulers.recorded import VERSIONS, list_answers, load_answer
 from windlass.core.jobs import JobSeen
-from windlass.schedulers.slurm import survey
+from windlass.schedulers.slurm import limits, survey
 from windlass.schedulers.slurm.fields import SEPARATOR, drop_refused, read_count, read_seconds, read_time
 from windlass.schedulers.slurm.history import HISTORY_FIELDS, read_accounting_problem, read_history
 from windlass.schedulers.slurm.job_ids import count_tasks, pick_valid_ids, read_token
 from windlass.schedulers.slurm.merge import merge_jobs
 from windlass.schedulers.slurm.one_job import read_jobs
 from windlass.schedulers.slurm.queue import QUEUE_FIELDS, read_queue
+from windlass.schedulers.slurm.reasons import explain_reason
 from windlass.schedulers.slurm.refusals import read_refusal, read_unavailable
 from windlass.schedulers.slurm.submit import read_cancel, read_estimate, read_submit
-from windlass.schedulers.slurm.words import explain_reason, read_state
+from windlass.schedulers.slurm.tres import read_tres, read_weights
+from windlass.schedulers.slurm.words import read_state
 
 _NUMBERS = ("1", "45_1", "45_[2-5%1]", "58+0", "1-00:00:00", "0:9", "٣", "1e9", "UNLIMITED", "N/A", "(null)")
 _NAMES = ("PENDING", "JobId=1 ", "JobName=", " UserId=a(1) GroupId=", "PartitionName=x", "gpu:a:1")
@@ -43,15 +45,21 @@ def test_job_readers(text: str) -> None:
 
 @given(st.one_of(_TEXTS, _DAMAGED))
 def test_survey_readers(text: str) -> None:
-    survey.read_partitions(text, text)
-    survey.read_associations(text, cluster="x")
-    survey.read_qos(text)
-    survey.read_default_account(text)
+    survey.read_partitions(text, text, config=survey.read_config(text))
+    limits.add_parents(limits.read_associations(text, cluster="x"), text)
+    limits.read_qos(text)
+    limits.read_default_account(text)
     survey.read_version(text)
     survey.read_gpus(text)
     config = survey.read_config(text)
     survey.read_max_array(config)
     survey.read_has_accounting(config)
+    survey.read_enforces_partition_limits(config)
+    survey.read_enforces_limits(config)
+    survey.read_memory_is_counted(config)
+    survey.read_bills_the_largest(config)
+    read_tres(text)
+    read_weights(text)
 
 
 @given(_TEXTS, _TEXTS, st.integers(-1, 255))

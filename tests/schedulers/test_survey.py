@@ -38,29 +38,56 @@ def test_without_sinfo_the_nodes_stay_unknown(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_accounts_and_their_limits(version: str) -> None:
-    default = survey.read_default_account(load_answer(version, "default-account").out)
-    found = survey.read_associations(load_answer(version, "associations").out, default_account=default)
-    accounts = {one.account: one for one in found}
+def test_configuration(version: str) -> None:
+    config = survey.read_config(load_answer(version, "config").out)
 
-    assert {name for name, one in accounts.items() if one.is_default} == {"def-prof"}
-    tiny = accounts["tiny"]
-    assert (tiny.max_jobs, tiny.max_submit, tiny.max_time, tiny.qos) == (1, 3, timedelta(minutes=30), ("normal",))
-    assert "strict" in accounts["def-prof"].qos
-    assert survey.read_associations(load_answer(version, "associations").out, cluster="another") == ()
+    assert survey.read_max_array(config) == 10001
+    assert survey.read_has_accounting(config) is True
+    assert survey.read_enforces_partition_limits(config) is True
+    assert survey.read_enforces_limits(config) is True
+    assert survey.read_memory_is_counted(config) is True
+    assert survey.read_bills_the_largest(config) is False
+    assert (survey.read_version(load_answer(version, "version").out) or "").startswith(version)
+
+
+def test_what_the_configuration_does_not_say_stays_unknown() -> None:
+    reads = (
+        survey.read_enforces_partition_limits,
+        survey.read_enforces_limits,
+        survey.read_memory_is_counted,
+        survey.read_bills_the_largest,
+    )
+
+    assert [read({}) for read in reads] == [None] * 4
+    assert survey.read_enforces_partition_limits({"EnforcePartLimits": "NO"}) is False
+    assert survey.read_enforces_limits({"AccountingStorageEnforce": "associations"}) is False
+    assert survey.read_memory_is_counted({"SelectTypeParameters": "CR_CORE"}) is False
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_qos_and_configuration(version: str) -> None:
-    qos = {one.name: one for one in survey.read_qos(load_answer(version, "qos").out)}
+def test_the_kinds_of_node_in_a_partition(version: str) -> None:
+    found = survey.read_partitions(load_answer(version, "partitions").out, load_answer(version, "nodes").out)
+    cpu, gpu = found[0].shapes, found[1].shapes
+
+    assert [(one.gpus, one.features) for one in cpu] == [
+        ((("v100", 2),), ("v100", "volta")),
+        ((), ("cpuonly", "avx512")),
+    ]
+    assert [one.gpus for one in gpu] == [(("a100", 4),), (("a100", 4),), (("v100", 2),)]
+    assert {(one.nodes, one.cpus, one.cores, one.memory_mb) for one in cpu + gpu} == {(1, 8, 8, 64000)}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_partition_of_a_lower_tier_may_be_pushed_out(version: str) -> None:
+    text = load_answer(version, "partitions").out
     config = survey.read_config(load_answer(version, "config").out)
 
-    assert (qos["devqos"].max_jobs, qos["devqos"].max_submit) == (1, 2)
-    assert qos["strict"].max_time == timedelta(minutes=30)
-    assert qos["normal"].max_jobs is None
-    assert survey.read_max_array(config) == 10001
-    assert survey.read_has_accounting(config) is True
-    assert (survey.read_version(load_answer(version, "version").out) or "").startswith(version)
+    known = {one.name: one.preempts for one in survey.read_partitions(text, config=config)}
+    unknown = {one.preempts for one in survey.read_partitions(text)}
+    none = {one.preempts for one in survey.read_partitions(text, config={"PreemptType": "preempt/none"})}
+
+    assert known == {"cpu": False, "gpu": False, "dev": False, "preempt": True}
+    assert (unknown, none) == ({None}, {False})
 
 
 @pytest.mark.parametrize(
@@ -87,6 +114,21 @@ def test_whole_nodes_and_allowed_accounts() -> None:
 
     assert (partition.whole_nodes, partition.state, partition.max_nodes) == (True, "DOWN", 4)
     assert (partition.allow_accounts, partition.allow_qos) == (("a", "b"), ("q",))
+
+
+def test_everything_a_partition_says_of_its_jobs() -> None:
+    line = (
+        "PartitionName=g AllowGroups=staff DenyAccounts=x,y DenyQos=z QoS=part MinNodes=2 MaxCPUsPerNode=24 ReqResv=YES"
+        " RootOnly=YES JobDefaults=DefCpuPerGPU=6,DefMemPerGPU=4000 DefMemPerCPU=500 MaxMemPerNode=UNLIMITED"
+        " TRESBillingWeights=CPU=1.0,Mem=0.25G"
+    )
+
+    (one,) = survey.read_partitions(line, config={"MaxMemPerNode": "90000"})
+
+    assert (one.allow_groups, one.deny_accounts, one.deny_qos, one.qos) == (("staff",), ("x", "y"), ("z",), "part")
+    assert (one.min_nodes, one.max_cpus_per_node, one.max_memory_mb_per_node) == (2, 24, 90_000)
+    assert (one.default_cpus_per_gpu, one.default_memory_mb_per_gpu, one.default_memory_mb_per_cpu) == (6, 4000, 500)
+    assert (one.needs_reservation, one.only_root, one.billing_weights) == (True, True, {"cpu": 1.0, "mem": 0.25})
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -3,7 +3,39 @@
 import pytest
 
 from windlass.core.jobs import JobState
-from windlass.schedulers.slurm.words import STATES, explain_reason, read_state
+from windlass.core.symptoms import WaitingKind
+from windlass.schedulers.slurm.reasons import explain_reason, find_reason, read_waiting
+from windlass.schedulers.slurm.words import SHORT_STATES, STATE_WORDS, STATES, explain_state, read_state
+
+_WHO = ("Assoc", "QOS")
+_TRES = ("BB", "Billing", "Energy", "GRES", "License", "Mem", "Memory", "Node", "Unknown", "CPU", "Cpu")
+# All that Slurm 22.05 can write into a job's record (the strings of its library), as families.
+ALL_REASONS = (
+    *(f"{who}Grp{what}{end}" for who in _WHO for what in _TRES for end in ("", "Minutes", "RunMinutes")),
+    *(f"{who}GrpCPU{end}Limit" for who in _WHO for end in ("Minutes", "RunMinutes")),
+    *(f"{who}Grp{what}Limit" for who in _WHO for what in ("Cpu", "Mem", "Node", "Jobs", "SubmitJobs", "Wall")),
+    *(f"{who}Max{what}{end}" for who in _WHO for what in _TRES for end in ("MinutesPerJob", "PerJob", "PerNode")),
+    *(f"QOSMax{what}PerUser" for what in _TRES),
+    *(f"Max{what}PerAccount" for what in (*_TRES, "Jobs", "SubmitJobs")),
+    *(f"QOSMin{what}" for what in (*_TRES, "CpuNotSatisfied")),
+    *("AssocMaxJobsLimit", "AssocMaxSubmitJobLimit", "AssocMaxWallDurationPerJobLimit", "AssocMaxCpuPerJobLimit"),
+    *(
+        "QOSMaxJobsPerUserLimit",
+        "QOSMaxSubmitJobPerUserLimit",
+        "QOSMaxWallDurationPerJobLimit",
+        "QOSMaxCpuPerUserLimit",
+    ),
+    *("AccountNotAllowed", "AccountingPolicy", "AssociationJobLimit", "AssociationResourceLimit"),
+    *("AssociationTimeLimit", "BadConstraints", "BeginTime", "BurstBufferOperation", "BurstBufferResources"),
+    *("BurstBufferStageIn", "Cleaning", "DeadLine", "Dependency", "DependencyNeverSatisfied", "FedJobLock"),
+    *("FrontEndDown", "InactiveLimit", "InvalidAccount", "InvalidQOS", "JobArrayTaskLimit", "JobHeldAdmin"),
+    *("JobHeldUser", "JobHoldMaxRequeue", "JobLaunchFailure", "Licenses", "MaxMemPerLimit", "NodeDown"),
+    *("NonZeroExitCode", "None", "OutOfMemory", "PartitionConfig", "PartitionDown", "PartitionInactive"),
+    *("PartitionNodeLimit", "PartitionTimeLimit", "Priority", "Prolog", "QOSJobLimit", "QOSNotAllowed"),
+    *("QOSResourceLimit", "QOSTimeLimit", "QOSUsageThreshold", "ReqNodeNotAvail", "Reservation"),
+    *("ReservationDeleted", "Resources", "SchedDefer", "SystemFailure", "TimeLimit"),
+    *("ReqNodeNotAvail, Reserved for maintenance", "launch failed requeued held", "job requeued in held state"),
+)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +96,45 @@ def test_reasons(reason: str, part: str) -> None:
 def test_an_unknown_reason_is_shown_as_it_is() -> None:
     assert explain_reason("MoonIsFull") == ("Slurm says: MoonIsFull", None)
     assert explain_reason(None) == ("Slurm gives no reason yet", None)
+
+
+@pytest.mark.parametrize("reason", ALL_REASONS)
+def test_every_reason_of_slurms_has_a_sentence(reason: str) -> None:
+    assert find_reason(reason) is not None
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("Priority", WaitingKind.TURN),
+        ("PartitionTimeLimit", WaitingKind.NEVER),
+        ("AssocMaxWallDurationPerJobLimit", WaitingKind.NEVER),
+        ("AssocMaxCpuMinutesPerJobLimit", WaitingKind.NEVER),
+        ("AssocMaxCpuPerJobLimit", WaitingKind.NEVER),
+        ("DependencyNeverSatisfied", WaitingKind.NEVER),
+        ("BadConstraints", WaitingKind.NEVER),
+        ("InvalidQOS", WaitingKind.NEVER),
+        ("AssocGrpCPUMinutesLimit", WaitingKind.BUDGET),
+        ("AssocGrpBillingMinutes", WaitingKind.BUDGET),
+        ("AssocGrpCPURunMinutesLimit", WaitingKind.LIMIT),
+        ("AssocMaxJobsLimit", WaitingKind.LIMIT),
+        ("QOSMaxGRESPerUser", WaitingKind.LIMIT),
+        ("ReqNodeNotAvail, Reserved for maintenance", WaitingKind.NODES),
+        ("JobHeldAdmin", WaitingKind.HELD),
+        ("launch failed requeued held", WaitingKind.HELD),
+        ("MoonIsFull", WaitingKind.TURN),
+    ],
+)
+def test_what_can_be_done_about_a_reason(reason: str, kind: WaitingKind) -> None:
+    assert read_waiting(reason).kind is kind
+
+
+@pytest.mark.parametrize("word", [*STATES, *SHORT_STATES])
+def test_every_state_has_a_sentence(word: str) -> None:
+    assert explain_state(word)
+
+
+def test_states_are_told_as_they_are_written() -> None:
+    assert explain_state("CANCELLED by 1234") == STATE_WORDS["CANCELLED"]
+    assert explain_state("pd") == STATE_WORDS["PENDING"]
+    assert explain_state("Priority") is None

@@ -6,6 +6,7 @@ from datetime import timedelta
 from types import MappingProxyType
 
 _NO_LIMITS: Mapping[str, int] = MappingProxyType({})
+_NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +14,8 @@ class NodeShape:
     """Nodes of one partition that are alike."""
 
     nodes: int | None = None
-    cpus: int | None = None
+    cpus: int | None = None  # as Slurm counts them: mostly hardware threads
+    cores: int | None = None
     memory_mb: int | None = None
     gpus: tuple[tuple[str, int], ...] = ()  # (kind as Slurm spells it, "" when untyped; how many on one node)
     features: tuple[str, ...] = ()
@@ -39,16 +41,28 @@ class SeenPartition:
     allow_qos: tuple[str, ...] = ()
     deny_qos: tuple[str, ...] = ()
     qos: str | None = None  # whose limits hold for every job in it
+    allow_groups: tuple[str, ...] = ()  # of Unix; empty: all
     max_cpus_per_node: int | None = None
     max_memory_mb_per_node: int | None = None
+    max_memory_mb_per_cpu: int | None = None
+    default_cpus_per_gpu: int | None = None
+    default_memory_mb_per_gpu: int | None = None
+    default_memory_mb_per_cpu: int | None = None
     preempts: bool | None = None  # its jobs may be pushed out by others
+    needs_reservation: bool = False
+    only_root: bool = False
+    billing_weights: Mapping[str, float] = field(default_factory=lambda: _NO_WEIGHTS)  # by name; memory a GB
 
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """What Slurm lets this user do with one account. Limits on resources are by name: "cpu", "gres/gpu", "node"."""
+    """What Slurm lets this user do with one account; limits of the accounts above it are in it.
+
+    Limits on resources are by name: "cpu", "gres/gpu", "gres/gpu:a100", "node", "billing"; "mem" is in MB.
+    """
 
     account: str
+    parents: tuple[str, ...] = ()  # the accounts above it, the nearest first
     partition: str | None = None
     qos: tuple[str, ...] = ()
     default_qos: str | None = None
@@ -58,6 +72,7 @@ class Association:
     max_time: timedelta | None = None
     max_per_job: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
     group_minutes: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)  # GrpTRESMins: the budget
+    group_at_once: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)  # of all jobs that run together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +86,9 @@ class SeenQos:
     min_per_job: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
     max_per_user: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
     group_minutes: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
+    group_at_once: Mapping[str, int] = field(default_factory=lambda: _NO_LIMITS)
     denies_on_limit: bool = False  # False: a job over a limit is taken and never starts
+    preempted_by: tuple[str, ...] = ()  # QOS whose jobs may push its jobs out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +131,7 @@ class SeenQuota:
     used_files: int | None = None
     limit_files: int | None = None
     source: str = ""  # the command that told it
+    is_shared: bool = False  # numbers of the whole file system, which others fill too: nobody's quota
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +139,7 @@ class Facts:
     """One survey of one site for one user."""
 
     user: str | None = None
+    groups: tuple[str, ...] | None = None  # of Unix
     home: str | None = None
     root: str | None = None  # the site's root with its variables filled in
     python_version: str | None = None  # of our own code at the login node
@@ -134,11 +153,15 @@ class Facts:
     max_array: int | None = None
     enforces_partition_limits: bool | None = None  # False: a job over one is taken and never starts
     enforces_limits: bool | None = None  # those of accounts and QOS
+    starts_only_what_is_paid: bool | None = None  # `safe`: no job starts that could use up more than is left
     memory_is_counted: bool | None = None  # False: --mem means nothing here, or is refused
+    bills_the_largest: bool | None = None  # a job is charged for the largest of its weights, not for their sum
     has_accounting: bool | None = None
     free_mb: int | None = None  # where root lies
     free_files: int | None = None
-    jobs_in_queue: int | None = None
+    jobs_in_queue: int | None = None  # every task of an array is one
+    jobs_by_account: Mapping[str, int] | None = None
+    jobs_by_qos: Mapping[str, int] | None = None
     inside_job: str | None = None  # the shell that asked sits in an allocation of this number
     architecture: str | None = None  # of the login node: "x86_64"
     glibc: str | None = None  # of the login node

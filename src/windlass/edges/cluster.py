@@ -25,6 +25,7 @@ from windlass.schedulers.slurm.submit import (
 
 # squeue takes 9.4 s to say that the controller is down, and a busy one answers late.
 TIMEOUT_S = 60.0
+ESTIMATE_S = 15.0  # a guess is not worth a minute
 _MOST_RETRIES = 10  # sacct names one refused field at a time
 _MOST_SINGLE_QUESTIONS = 20
 _MOST_IDS = 1000  # in one `sacct -j`: far below any limit of a command line
@@ -87,11 +88,36 @@ class Cluster:
         if refusal:
             raise ClusterRefused(f"not cancelled: {refusal.cause}", said=refusal.said, hint=refusal.hint)
 
+    def look_at_known(self, job_ids: Iterable[str]) -> tuple[JobSeen, ...]:
+        """What the controller itself still knows of these numbers: it forgets jobs some minutes after their end."""
+        wanted = pick_valid_ids(job_ids)[:_MOST_SINGLE_QUESTIONS]
+        answers = self.run([make_job_command(job_id) for job_id in wanted])
+        for done in answers[:1]:
+            raise_if_unavailable(done, self.site)
+        return tuple(job for done in answers for job in read_jobs(done.out))
+
     def estimate_start(self, script: str) -> ExpectedStart | Refusal:
         """Submits nothing; a refusal here would be one of the real submission too."""
         (done,) = self.run([make_estimate_command(script)])
         raise_if_unavailable(done, self.site)
         return read_estimate(done.out, done.err, done.exit_code)
+
+    def estimate_starts(self, texts: Sequence[str]) -> list[ExpectedStart | Refusal]:
+        """Of several scripts that lie nowhere yet, in one round trip: sbatch reads them from its input."""
+        asked = [
+            make_command(
+                make_estimate_command(),
+                stdin=text.encode(),
+                timeout_s=ESTIMATE_S,
+                path_prefix=self.site.software.slurm_path,
+                idempotent=True,
+            )
+            for text in texts
+        ]
+        answers = [read_completed(reply) for reply in self.host.ask(asked)]
+        for done in answers[:1]:
+            raise_if_unavailable(done, self.site)
+        return [read_estimate(done.out, done.err, done.exit_code) for done in answers]
 
     def run(self, commands: Sequence[Sequence[str]]) -> list[Completed]:
         """These commands of Slurm's in one round trip."""

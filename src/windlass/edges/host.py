@@ -95,6 +95,35 @@ def read_completed(reply: Reply) -> Completed:
     )
 
 
+def make_commands(commands: Sequence[Request]) -> Request:
+    """Several of `make_command` as one request: the deputy runs some of them at the same time."""
+    arguments = [{**one.arguments, "stdin_bytes": len(one.payload)} for one in commands]
+    return Request(
+        operation="run_all",
+        arguments={"commands": arguments},
+        payload=b"".join(one.payload for one in commands),
+        idempotent=all(one.idempotent for one in commands),
+    )
+
+
+def read_all_completed(reply: Reply, count: int) -> list[Completed]:
+    """The answers to `make_commands`, in its order."""
+    if not reply.ok:
+        return [read_completed(reply)] * count
+    done, begin = [], 0
+    for values in reply.values["answers"]:
+        end = begin + int(values["bytes"])
+        one = Reply(
+            ok="problem" not in values,
+            values=values,
+            payload=reply.payload[begin:end],
+            problem=values.get("problem", ""),
+        )
+        done.append(read_completed(one))
+        begin = end
+    return done
+
+
 class RequestFailed(Exception):
     """The deputy's answer, as the cause of the error that `expect` makes of it."""
 

@@ -3,25 +3,33 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from windlass.core.facts import Association, Facts, SeenQos
+from windlass.core.facts import Association, Facts, Reservation, SeenPartition, SeenQos
 from windlass.core.site import Site
 from windlass.edges.cluster import TIMEOUT_S, make_unavailable_error
-from windlass.edges.host import Completed, Host, Reply, Request, make_command, read_completed
-from windlass.schedulers.slurm import survey
-from windlass.schedulers.slurm.job_ids import count_tasks
-from windlass.schedulers.slurm.queue import make_queue_command, read_queue
+from windlass.edges.host import Completed, Host, Reply, Request, make_command, make_commands, read_all_completed
+from windlass.edges.numbers import add_numbers, make_number_requests
+from windlass.schedulers.slurm import limits, survey
+from windlass.schedulers.slurm.queue_counts import make_count_command, read_counts
 from windlass.schedulers.slurm.refusals import read_unavailable
+from windlass.schedulers.slurm.reservations import make_reservations_command, read_reservations
 
 _COMMANDS = {
     "partitions": survey.make_partitions_command(),
     "nodes": survey.make_nodes_command(),
     "config": survey.make_config_command(),
     "version": survey.make_version_command(),
-    "associations": survey.make_associations_command(),
-    "default_account": survey.make_default_account_command(),
-    "qos": survey.make_qos_command(),
-    "queue": make_queue_command(),
+    "associations": limits.make_associations_command(),
+    "accounts": limits.make_accounts_command(),
+    "default_account": limits.make_default_account_command(),
+    "qos": limits.make_qos_command(),
+    "queue": make_count_command(),
+    "reservations": make_reservations_command(),
 }
+# What the deputy sees of the host it is on: named alike there and in Facts.
+_OF_THE_MACHINE = (
+    *("user", "home", "root", "python_version", "free_mb", "free_files"),
+    *("inside_job", "architecture", "glibc"),
+)
 
 
 def take_survey(host: Host, site: Site, now: float) -> Facts:
@@ -30,10 +38,12 @@ def take_survey(host: Host, site: Site, now: float) -> Facts:
         make_command(argv, timeout_s=TIMEOUT_S, path_prefix=site.software.slurm_path, idempotent=True)
         for argv in _COMMANDS.values()
     ]
-    machine, *replies = host.ask([Request(operation="facts", arguments={"root": site.root}), *commands])
-    told = _Told(done=dict(zip(_COMMANDS, map(read_completed, replies), strict=True)))
+    commands += make_number_requests(site, now)
+    machine, answers = host.ask([Request(operation="facts", arguments={"root": site.root}), make_commands(commands)])
+    done = read_all_completed(answers, len(commands))
+    told = _Told(done=dict(zip(_COMMANDS, done, strict=False)))
     told.raise_if_unavailable(site)
-    return _make_facts(machine, told, now)
+    return add_numbers(_make_facts(machine, told, now), site, done[len(_COMMANDS) :])
 
 
 @dataclass(frozen=True)
@@ -55,42 +65,54 @@ class _Told:
 def _make_facts(machine: Reply, told: _Told, now: float) -> Facts:
     seen = machine.values if machine.ok else {}
     config = survey.read_config(told.get("config") or "")
-    partitions, queue = told.get("partitions"), told.get("queue")
+    queue = told.get("queue")
+    queued = None if queue is None else read_counts(queue)
     return Facts(
-        user=seen.get("user"),
-        home=seen.get("home"),
-        root=seen.get("root"),
-        python_version=seen.get("python_version"),
-        free_mb=seen.get("free_mb"),
+        **{name: seen.get(name) for name in _OF_THE_MACHINE},
+        groups=tuple(seen["groups"]) if seen.get("groups") else None,
         scheduler_version=survey.read_version(told.get("version") or ""),
-        partitions=None if partitions is None else survey.read_partitions(partitions, told.get("nodes") or ""),
+        partitions=_read_partitions(told, config),
         associations=_read_associations(told, config),
         qos=_read_qos(told, config),
+        reservations=_read_reservations(told),
         max_array=survey.read_max_array(config),
+        enforces_partition_limits=survey.read_enforces_partition_limits(config),
+        enforces_limits=survey.read_enforces_limits(config),
+        starts_only_what_is_paid=survey.read_starts_only_what_is_paid(config),
+        memory_is_counted=survey.read_memory_is_counted(config),
+        bills_the_largest=survey.read_bills_the_largest(config),
         has_accounting=survey.read_has_accounting(config),
-        jobs_in_queue=None if queue is None else _count_live_jobs(queue),
+        jobs_in_queue=None if queued is None else queued.all,
+        jobs_by_account=None if queued is None else queued.by_account,
+        jobs_by_qos=None if queued is None else queued.by_qos,
         taken_at=now,
     )
 
 
+def _read_partitions(told: _Told, config: Mapping[str, str]) -> tuple[SeenPartition, ...] | None:
+    text = told.get("partitions")
+    return None if text is None else survey.read_partitions(text, told.get("nodes") or "", config=config)
+
+
 def _read_associations(told: _Told, config: Mapping[str, str]) -> tuple[Association, ...] | None:
-    text = told.get("associations")
+    text, cluster = told.get("associations"), config.get("ClusterName")
     if text is None or _is_foreign(config):
         return None
-    default = survey.read_default_account(told.get("default_account") or "")
-    return survey.read_associations(text, default_account=default, cluster=config.get("ClusterName"))
+    default = limits.read_default_account(told.get("default_account") or "")
+    mine = limits.read_associations(text, default_account=default, cluster=cluster)
+    return limits.add_parents(mine, told.get("accounts") or "", cluster=cluster)
 
 
 def _read_qos(told: _Told, config: Mapping[str, str]) -> tuple[SeenQos, ...] | None:
     text = told.get("qos")
-    return None if text is None or _is_foreign(config) else survey.read_qos(text)
+    return None if text is None or _is_foreign(config) else limits.read_qos(text)
+
+
+def _read_reservations(told: _Told) -> tuple[Reservation, ...] | None:
+    text = told.get("reservations")
+    return None if text is None else read_reservations(text, told.get("partitions") or "")
 
 
 def _is_foreign(config: Mapping[str, str]) -> bool:
     """This Slurm has no database, so the sacctmgr that answered is another's: pocket beside a real Slurm."""
     return bool(config) and not survey.read_has_accounting(config)
-
-
-def _count_live_jobs(text: str) -> int:
-    """As Slurm counts for its limits: every task of an array is a job."""
-    return sum(count_tasks(job.job_id) for job in read_queue(text) if job.state.is_live)

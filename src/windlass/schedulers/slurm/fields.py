@@ -56,6 +56,13 @@ def read_text(word: str | None) -> str | None:
     return None if word is None or word in _NOTHING else word
 
 
+def read_names(word: str | None) -> tuple[str, ...]:
+    """`a,b`; none for ALL, which names nobody, and for Slurm's words for nothing."""
+    if word is None or word == "ALL" or read_text(word) is None:
+        return ()
+    return tuple(name for name in word.split(",") if name)
+
+
 def read_count(word: str | None) -> int | None:
     """`8`, `8+` (mixed nodes), `64000M`; None for UNLIMITED, N/A and what is no number."""
     digits = re.match(r"\d{1,18}", word or "", re.ASCII)

@@ -38,9 +38,9 @@ def read_submitted(out: str) -> Submitted | None:
     return Submitted(job_id=found[-1]["id"], cluster=found[-1]["cluster"]) if found else None
 
 
-def make_estimate_command(script: str) -> list[str]:
-    """--test-only submits nothing, but uses up a job number."""
-    return ["sbatch", "--test-only", script]
+def make_estimate_command(script: str | None = None) -> list[str]:
+    """--test-only submits nothing, but uses up a job number. Without a file sbatch reads its input."""
+    return ["sbatch", "--test-only", *([script] if script else [])]
 
 
 def read_estimate(out: str, err: str, exit_code: int) -> ExpectedStart | Refusal:

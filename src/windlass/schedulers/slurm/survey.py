@@ -1,34 +1,26 @@
-"""scontrol, sinfo and sacctmgr: what a site has and what this user may use."""
+"""scontrol and sinfo: what a site has, and how its Slurm is set up."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from windlass.core.facts import Association, SeenPartition, SeenQos
+from windlass.core.facts import NodeShape, SeenPartition
 from windlass.schedulers.slurm.fields import (
     Fields,
     make_fields,
     read_count,
     read_limit,
+    read_names,
     read_rows,
     read_seconds,
     read_text,
 )
+from windlass.schedulers.slurm.tres import read_weights
 
-NODE_FIELDS = make_fields(partition="%R", nodes="%D", cpus="%c", memory_mb="%m", gres="%G")
-ASSOCIATION_FIELDS = make_fields(
-    cluster="Cluster",
-    account="Account",
-    partition="Partition",
-    qos="QOS",
-    default_qos="DefaultQOS",
-    max_jobs="MaxJobs",
-    max_submit="MaxSubmit",
-    max_time="MaxWall",
-)
-QOS_FIELDS = make_fields(name="Name", max_time="MaxWall", max_jobs="MaxJobsPerUser", max_submit="MaxSubmitJobsPerUser")
+NODE_FIELDS = make_fields(partition="%R", nodes="%D", cpus="%c", memory_mb="%m", layout="%z", features="%f", gres="%G")
 _GPU = re.compile(r"(?:^|,)gpu(?::(?P<kind>[^,:(]+))??(?::no_consume)?:(?P<count>\d+)(?=[,(]|$)", re.ASCII)
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z]\w*)=(\S*)", re.ASCII)
+_DEFAULT_OF_GPU = re.compile(r"(?:^|,)(Def(?:Cpu|Mem)PerGPU)=(\d{1,12})", re.ASCII | re.IGNORECASE)
 
 
 def make_version_command() -> list[str]:
@@ -46,19 +38,6 @@ def make_nodes_command(fields: Fields = NODE_FIELDS) -> list[str]:
 
 def make_config_command() -> list[str]:
     return ["scontrol", "show", "config"]
-
-
-def make_associations_command(fields: Fields = ASSOCIATION_FIELDS) -> list[str]:
-    """Through sh, since only the other side knows the user's name, and asking first would be a round trip more."""
-    return _make_sacctmgr_command('show assoc where user="$(id -un)"', fields)
-
-
-def make_default_account_command() -> list[str]:
-    return _make_sacctmgr_command('show user where name="$(id -un)"', make_fields(account="DefaultAccount"))
-
-
-def make_qos_command(fields: Fields = QOS_FIELDS) -> list[str]:
-    return ["sacctmgr", "-nP", "show", "qos", "format=" + ",".join(field.asked for field in fields)]
 
 
 def read_version(text: str) -> str | None:
@@ -83,16 +62,45 @@ def read_has_accounting(config: Mapping[str, str]) -> bool | None:
     return None if kind is None else "slurmdbd" in kind
 
 
-def read_partitions(text: str, nodes: str = "", fields: Fields = NODE_FIELDS) -> tuple[SeenPartition, ...]:
-    """`text` of scontrol; `nodes` of sinfo adds what a node has, the most of it where nodes differ."""
-    shapes: dict[str, list[Mapping[str, str]]] = {}
+def read_enforces_partition_limits(config: Mapping[str, str]) -> bool | None:
+    """With NO, Slurm's default, a job over the limit is taken and waits for ever."""
+    word = config.get("EnforcePartLimits")
+    return None if word is None else word.upper() in ("ALL", "ANY", "YES")
+
+
+def read_enforces_limits(config: Mapping[str, str]) -> bool | None:
+    word = config.get("AccountingStorageEnforce")
+    return None if word is None else bool({"limits", "safe", "all"} & set(word.lower().split(",")))
+
+
+def read_starts_only_what_is_paid(config: Mapping[str, str]) -> bool | None:
+    """AccountingStorageEnforce=safe; without it a job starts while anything is left, and is stopped when nothing is."""
+    word = config.get("AccountingStorageEnforce")
+    return None if word is None else bool({"safe", "all"} & set(word.lower().split(",")))
+
+
+def read_memory_is_counted(config: Mapping[str, str]) -> bool | None:
+    word = config.get("SelectTypeParameters")
+    return None if word is None else "MEMORY" in word.upper()
+
+
+def read_bills_the_largest(config: Mapping[str, str]) -> bool | None:
+    word = config.get("PriorityFlags")
+    return None if word is None else "MAX_TRES" in word.upper()
+
+
+def read_partitions(
+    text: str, nodes: str = "", *, config: Mapping[str, str] | None = None, fields: Fields = NODE_FIELDS
+) -> tuple[SeenPartition, ...]:
+    """`text` of scontrol; `nodes` of sinfo adds the kinds of node; `config` what holds where a partition is silent."""
+    shapes: dict[str, list[NodeShape]] = {}
     for row in read_rows(nodes, fields, separator="|"):
-        shapes.setdefault(row.get("partition", ""), []).append(row)
-    records = (dict(_PAIR.findall(line)) for line in text.split("\n"))
+        shapes.setdefault(row.get("partition", ""), []).append(_read_shape(row))
+    records = [dict(_PAIR.findall(line)) for line in text.split("\n")]
+    partitions = [record for record in records if record.get("PartitionName")]
+    highest = max((read_count(record.get("PriorityTier")) or 0 for record in partitions), default=0)
     return tuple(
-        _read_partition(record, shapes.get(record["PartitionName"], []))
-        for record in records
-        if record.get("PartitionName")
+        _read_partition(record, shapes.get(record["PartitionName"], []), config or {}, highest) for record in partitions
     )
 
 
@@ -106,42 +114,26 @@ def read_gpus(gres: str) -> dict[str, int]:
     return found
 
 
-def read_associations(
-    text: str, *, default_account: str | None = None, cluster: str | None = None, fields: Fields = ASSOCIATION_FIELDS
-) -> tuple[Association, ...]:
-    """Of this cluster only: one database may serve several."""
-    rows = read_rows(text, fields, separator="|")
-    mine = (row for row in rows if cluster is None or row.get("cluster", cluster) in (cluster, ""))
-    return tuple(_read_association(row, default_account) for row in mine if row.get("account"))
-
-
-def read_default_account(text: str) -> str | None:
-    return read_text(next((line.strip() for line in text.split("\n") if line.strip()), None))
-
-
-def read_qos(text: str, fields: Fields = QOS_FIELDS) -> tuple[SeenQos, ...]:
-    return tuple(
-        SeenQos(
-            name=row["name"],
-            max_time=_read_limit_time(row.get("max_time")),
-            max_jobs=read_limit(row.get("max_jobs")),
-            max_submit=read_limit(row.get("max_submit")),
-        )
-        for row in read_rows(text, fields, separator="|")
-        if row.get("name")
+def _read_shape(row: Mapping[str, str]) -> NodeShape:
+    layout = re.fullmatch(r"(\d{1,5}):(\d{1,5}):(\d{1,5})", row.get("layout", ""), re.ASCII)
+    return NodeShape(
+        nodes=read_count(row.get("nodes")),
+        cpus=read_count(row.get("cpus")),
+        cores=int(layout[1]) * int(layout[2]) if layout else None,
+        memory_mb=read_count(row.get("memory_mb")),
+        gpus=tuple(sorted(read_gpus(row.get("gres", "")).items())),
+        features=read_names(row.get("features")),
     )
 
 
-def _make_sacctmgr_command(question: str, fields: Fields) -> list[str]:
-    asked = ",".join(field.asked for field in fields)
-    return ["sh", "-c", f"exec sacctmgr -nP {question} format={asked}"]
-
-
-def _read_partition(record: Mapping[str, str], shapes: list[Mapping[str, str]]) -> SeenPartition:
+def _read_partition(
+    record: Mapping[str, str], shapes: Sequence[NodeShape], config: Mapping[str, str], highest_tier: int
+) -> SeenPartition:
     gpus: dict[str, int] = {}
     for shape in shapes:
-        for kind, count in read_gpus(shape.get("gres", "")).items():
+        for kind, count in shape.gpus:
             gpus[kind] = max(count, gpus.get(kind, 0))
+    defaults = {name.lower(): int(count) for name, count in _DEFAULT_OF_GPU.findall(record.get("JobDefaults", ""))}
     return SeenPartition(
         name=record["PartitionName"],
         state=record.get("State", "UP"),
@@ -149,39 +141,49 @@ def _read_partition(record: Mapping[str, str], shapes: list[Mapping[str, str]]) 
         max_time=_read_limit_time(record.get("MaxTime")),
         default_time=_read_limit_time(record.get("DefaultTime")),
         max_nodes=read_count(record.get("MaxNodes")),
+        min_nodes=read_limit(record.get("MinNodes")),
         nodes=read_count(record.get("TotalNodes")),
-        cpus_per_node=_most(shapes, "cpus"),
-        memory_mb_per_node=_most(shapes, "memory_mb"),
+        cpus_per_node=max((shape.cpus for shape in shapes if shape.cpus is not None), default=None),
+        memory_mb_per_node=max((shape.memory_mb for shape in shapes if shape.memory_mb is not None), default=None),
         gpus=tuple(sorted(gpus.items())),
+        shapes=tuple(shapes),
         whole_nodes=record.get("OverSubscribe", "").startswith("EXCLUSIVE"),
-        allow_accounts=_read_allowed(record.get("AllowAccounts")),
-        allow_qos=_read_allowed(record.get("AllowQos")),
+        allow_accounts=read_names(record.get("AllowAccounts")),
+        deny_accounts=read_names(record.get("DenyAccounts")),
+        allow_qos=read_names(record.get("AllowQos")),
+        deny_qos=read_names(record.get("DenyQos")),
+        qos=read_text(record.get("QoS")),
+        allow_groups=read_names(record.get("AllowGroups")),
+        max_cpus_per_node=read_limit(record.get("MaxCPUsPerNode")),
+        max_memory_mb_per_node=_read_memory(record, config, "MaxMemPerNode"),
+        max_memory_mb_per_cpu=_read_memory(record, config, "MaxMemPerCPU"),
+        default_cpus_per_gpu=defaults.get("defcpupergpu"),
+        default_memory_mb_per_gpu=defaults.get("defmempergpu"),
+        default_memory_mb_per_cpu=_read_memory(record, config, "DefMemPerCPU"),
+        preempts=_read_preempts(record, config, highest_tier),
+        needs_reservation=record.get("ReqResv") == "YES",
+        only_root=record.get("RootOnly") == "YES",
+        billing_weights=read_weights(record.get("TRESBillingWeights")),
     )
 
 
-def _read_association(row: Mapping[str, str], default_account: str | None) -> Association:
-    return Association(
-        account=row["account"],
-        partition=read_text(row.get("partition")),
-        qos=tuple(name for name in row.get("qos", "").split(",") if name),
-        default_qos=read_text(row.get("default_qos")),
-        is_default=row["account"] == default_account,
-        max_jobs=read_limit(row.get("max_jobs")),
-        max_submit=read_limit(row.get("max_submit")),
-        max_time=_read_limit_time(row.get("max_time")),
-    )
+def _read_memory(record: Mapping[str, str], config: Mapping[str, str], name: str) -> int | None:
+    """A partition that says nothing, or UNLIMITED, has the limit of the whole cluster."""
+    found = read_limit(record.get(name))
+    return read_limit(config.get(name)) if found is None else found
 
 
-def _read_allowed(word: str | None) -> tuple[str, ...]:
-    return () if word in (None, "", "ALL", "(null)") else tuple(name for name in (word or "").split(",") if name)
+def _read_preempts(record: Mapping[str, str], config: Mapping[str, str], highest_tier: int) -> bool | None:
+    """By partition, not by QOS: jobs of a lower tier make room, unless the partition's mode is OFF."""
+    how = config.get("PreemptType")
+    if how is None:
+        return None
+    if "partition_prio" not in how:
+        return False
+    mode = record.get("PreemptMode", "OFF").split(",")[0].upper()
+    return mode not in ("OFF", "GANG", "") and (read_count(record.get("PriorityTier")) or 0) < highest_tier
 
 
 def _read_limit_time(word: str | None) -> timedelta | None:
     seconds = read_seconds(word)
     return None if seconds is None else timedelta(seconds=seconds)
-
-
-def _most(shapes: list[Mapping[str, str]], name: str) -> int | None:
-    return max(
-        (count for count in (read_count(shape.get(name)) for shape in shapes) if count is not None), default=None
-    )
