@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import BARE_SITE, CPU, GPU, GPU_NODE, HOUR, SITE, plan_for
+from windlass.core.access import choose_account, find_association
 from windlass.core.facts import NOTHING_SEEN, Association, Facts, SeenPartition
-from windlass.core.placement import Shape, choose_account, choose_queue, find_association, make_shapes
+from windlass.core.place import Wish
+from windlass.core.placement import choose_place
+from windlass.core.plan import RunnerUp
 from windlass.core.queues import Queue, make_queues
 from windlass.core.run import Resources
+from windlass.core.shapes import Shape, make_shapes
 from windlass.core.site import Partition, Site
 from windlass.errors import PlanError
 
@@ -19,11 +23,12 @@ DEV = Partition(name="dev", nodes=("fat",), max_time=2 * HOUR, for_tests=True)
 
 
 def partition_for(resources: Resources, *, site: Site = SITE, facts: Facts = NOTHING_SEEN) -> str:
-    queue, reason = choose_queue(resources, site, make_queues(site, facts), resources.time or HOUR)
-    assert queue is not None
-    assert reason is not None
-    assert reason.value == queue.name
-    return queue.name
+    choice = choose_place(
+        Wish(resources=resources, total=resources.time or HOUR), site, facts, make_queues(site, facts)
+    )
+    (reason,) = [one for one in choice.reasons if one.field == "partition"]
+    assert reason.value == choice.place.queue.name
+    return reason.value
 
 
 @pytest.mark.parametrize(
@@ -77,11 +82,15 @@ def test_a_run_with_gpus_goes_where_they_are() -> None:
     assert partition_for(Resources(gpus=4)) == "gpu"
 
 
-def test_a_test_partition_is_for_what_fits_it() -> None:
-    site = replace(SITE, partitions=(GPU, DEV))
+def test_a_test_partition_is_offered_for_what_fits_it_and_taken_by_who_asks() -> None:
+    site = replace(SITE, partitions=(DEV, GPU))
 
-    assert partition_for(Resources(gpus=1, time=HOUR), site=site) == "dev"
-    assert partition_for(Resources(gpus=1, time=20 * HOUR), site=site) == "gpu"
+    short, long = (plan_for(Resources(gpus=1, time=time), site=site) for time in (HOUR, 20 * HOUR))
+
+    assert (short.partition, long.partition) == ("gpu", "gpu")
+    assert short.runner_up == RunnerUp(partition="dev", why_not="it is for short tests; name it for one")
+    assert plan_for(Resources(gpus=1, partition="dev"), site=site).partition == "dev"
+    assert partition_for(Resources(gpus=1, time=HOUR), site=replace(site, partitions=(DEV,))) == "dev"
 
 
 def test_fewer_links_win_over_the_default() -> None:
@@ -94,12 +103,12 @@ def test_fewer_links_win_over_the_default() -> None:
 
 def test_a_partition_that_is_down_is_the_last_choice() -> None:
     other = replace(GPU, name="other")
-    down = SeenPartition(name="gpu", state="DOWN")
+    facts = Facts(partitions=(SeenPartition(name="gpu", state="DOWN"), SeenPartition(name="other")))
 
     site = replace(SITE, partitions=(replace(GPU, is_default=True), other))
 
-    assert partition_for(Resources(gpus=1), site=site, facts=Facts(partitions=(down,))) == "other"
-    assert partition_for(Resources(gpus=1, partition="gpu"), site=site, facts=Facts(partitions=(down,))) == "gpu"
+    assert partition_for(Resources(gpus=1), site=site, facts=facts) == "other"
+    assert partition_for(Resources(gpus=1, partition="gpu"), site=site, facts=facts) == "gpu"
 
 
 def test_when_nothing_fits_each_partition_has_its_reason() -> None:
@@ -218,6 +227,20 @@ def test_a_partition_that_names_its_accounts_gets_one_of_them() -> None:
     queue = replace(FOUR, accounts=("rrg-prof",))
 
     assert account_for(replace(ONE, is_default=True), TWO, queue=queue) == "rrg-prof"
+
+
+def test_a_list_may_name_the_account_above_mine() -> None:
+    queue = replace(FOUR, accounts=("parent",))
+
+    assert (
+        account_for(replace(ONE, is_default=True), replace(TWO, parents=("parent", "root")), queue=queue) == "rrg-prof"
+    )
+
+
+def test_a_partition_may_bar_accounts() -> None:
+    assert (
+        account_for(replace(ONE, is_default=True), TWO, queue=replace(FOUR, not_accounts=("def-prof",))) == "rrg-prof"
+    )
 
 
 def test_a_list_that_names_none_of_mine_decides_nothing() -> None:

@@ -62,9 +62,10 @@ def test_the_shortest_limit_decides(facts: Facts, whose: str) -> None:
 
 
 def test_the_default_qos_of_the_site_file_counts_where_none_was_asked_for() -> None:
-    site = replace(SITE, qos=(Qos(name="normal", max_time=3 * HOUR, is_default=True), Qos(name="long")))
+    site = replace(SITE, qos=(Qos(name="normal", max_time=3 * HOUR, is_default=True), Qos(name="long", hidden=True)))
 
     assert plan_for(LONG, site=site).link_time <= 3 * HOUR
+    assert plan_for(LONG, site=site).qos is None
     assert plan_for(replace(LONG, qos="long"), site=site).links == 3
 
 

@@ -231,3 +231,12 @@ def test_any_record_survives_the_round_trip(tmp_path_factory: pytest.TempPathFac
         store.save(record)
 
         assert store.list() == (record,)
+
+
+def test_what_was_kept_under_one_beginning_is_found_together(tmp_path: Path) -> None:
+    with Store(tmp_path / "db", clock=iter([1.0, 2.0, 3.0, 4.0]).__next__) as store:
+        for key, value in (("a:1", 1), ("a:2", 2), ("ab", 3), ("a:3", "no number")):
+            store.keep(key, value)
+
+        assert store.kept_below("a:", kind=int, limit=10) == (2, 1)
+        assert store.kept_below("a:", kind=int, limit=2) == (2,)

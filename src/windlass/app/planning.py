@@ -5,10 +5,12 @@ from pathlib import Path
 
 from windlass.app.session import Session
 from windlass.checks import run_checks
-from windlass.core.case import Case
+from windlass.core.case import Case, DataSeen
+from windlass.core.dependency import list_awaited
 from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Finding, Severity
 from windlass.core.job import make_script
+from windlass.core.jobs import JobSeen
 from windlass.core.layers import Flag
 from windlass.core.names import make_run_id
 from windlass.core.plan import Plan
@@ -16,7 +18,11 @@ from windlass.core.planning import Attempt, make_plan
 from windlass.core.run import RunSpec
 from windlass.core.selection import list_outputs
 from windlass.core.site import Site
+from windlass.edges.data_size import measure_data
+from windlass.edges.folders import find_home
+from windlass.edges.project_code import load_project_code
 from windlass.edges.settings import load_run_spec
+from windlass.edges.site_data import fetch_data_seen
 from windlass.edges.snapshot import Snapshot, take_snapshot
 from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded, UsageError
 from windlass.launchers import LAUNCHERS
@@ -65,6 +71,10 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> P
         facts=facts,
         snapshot_mb=snapshot.total_bytes / 1e6,
         snapshot_files=len(snapshot.manifest.files),
+        code=load_project_code(snapshot.project, snapshot.manifest, spec.command),
+        data=_look_at_data(session, wanted.project, spec, site if note is None else None),
+        awaited=_look_at_awaited(session, site, plan) if note is None else None,
+        now=session.clock(),
     )
     return Planned(
         spec=spec,
@@ -101,3 +111,17 @@ def _look(session: Session, site: Site, *, offline_ok: bool) -> tuple[Facts, str
         if not offline_ok:
             raise
         return NOTHING_SEEN, f"planned from the site file alone: {problem.message}"
+
+
+def _look_at_awaited(session: Session, site: Site, plan: Plan) -> tuple[JobSeen, ...] | None:
+    """The jobs this one is to wait for; a question of its own, asked only where there are some."""
+    if plan.dependency is None or not list_awaited(plan.dependency):
+        return None
+    return session.cluster(site).look_at_known(list_awaited(plan.dependency))
+
+
+def _look_at_data(session: Session, project: Path, spec: RunSpec, site: Site | None) -> tuple[DataSeen, ...]:
+    """Where it lies on this machine, else at the site, when that can be reached."""
+    here = measure_data(project, spec.data, find_home(session.environ))
+    elsewhere = {name: one for name, one in spec.data.items() if name not in {seen.name for seen in here}}
+    return here if site is None or not elsewhere else here + fetch_data_seen(session.host(site), elsewhere)

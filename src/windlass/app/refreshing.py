@@ -51,8 +51,18 @@ def refresh_site(session: Session, name: str, live: Sequence[RunRecord]) -> list
 
 def _put_on_record(session: Session, old: Sequence[RunRecord], new: Sequence[RunRecord]) -> list[RunRecord]:
     """Saved where nobody else has been faster; else what the other one wrote counts."""
-    taken = session.store.swap([pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]])
+    changed = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
+    taken = session.store.swap(changed)
+    news = [after for before, after in changed if _is_about_start(before, after)]
+    if news:
+        from windlass.app.estimating import note_starts
+
+        note_starts(session, news)
     return [_load_or_keep(session, one) if one.run_id in taken else one for one in new]
+
+
+def _is_about_start(before: RunRecord, after: RunRecord) -> bool:
+    return (before.expected_start, before.started) != (after.expected_start, after.started)
 
 
 def _load_or_keep(session: Session, record: RunRecord) -> RunRecord:

@@ -3,6 +3,7 @@
 import platform
 
 from windlass import __version__
+from windlass.app.estimating import note_submission
 from windlass.app.planning import Planned
 from windlass.app.session import Session
 from windlass.app.shipping import Progress, ignore_progress, make_put, send_most, send_with_contents
@@ -32,7 +33,9 @@ def start_run(
         missing = send_most(session.host(planned.site), root, planned.snapshot, progress)
         return send_submission(session, record, _make_prepare(planned, missing, extra))
 
-    return send_with_contents(session.tell, send)
+    submitted = send_with_contents(session.tell, send)
+    note_submission(session, planned.plan, submitted)
+    return submitted
 
 
 def make_check_failure(errors: tuple[Finding, ...]) -> CheckFailed:

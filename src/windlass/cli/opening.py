@@ -19,6 +19,14 @@ def open_session(output: Output) -> Session:
     return Session(folders=find_folders(os.environ), environ=os.environ, tell=output.tell)
 
 
+def read_site_name(site_name: str | None) -> str:
+    """As given, or as the project here says."""
+    from windlass.app.projects import find_project_folder
+    from windlass.edges.settings import load_site_name
+
+    return site_name or load_site_name(find_project_folder(Path.cwd(), os.environ), os.environ) or HERE
+
+
 def read_wanted(site_name: str | None, flags: "tuple[Flag, ...]") -> "Wanted":
     from windlass.app.planning import Wanted
     from windlass.app.projects import find_project_folder

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 from windlass.cli.output import make_printable
 from windlass.core.cost import Cost
+from windlass.core.facts import Balance
 from windlass.core.finding import Diagnosis, Finding
-from windlass.core.plan import Plan
+from windlass.core.plan import Plan, RunnerUp
 from windlass.core.record import RunRecord
 from windlass.core.site import CostUnit
 from windlass.core.units import format_human_duration
@@ -26,22 +27,69 @@ def format_time(plan: Plan) -> str:
     return f"{plan.links} links of at most {one}, one after another" if plan.links > 1 else f"at most {one}"
 
 
-def format_cost(cost: Cost) -> str:
+def format_place(plan: Plan) -> str:
+    qos = f", QOS {plan.qos}" if plan.qos else ""
+    reservation = f", reservation {plan.reservation}" if plan.reservation else ""
+    partition, account = plan.partition or "the default", plan.account or "the default"
+    return f"{plan.site}, partition {partition}, account {account}{qos}{reservation}"
+
+
+def format_runner_up(second: RunnerUp) -> str:
+    named = (f"partition {second.partition}" if second.partition else "", f"QOS {second.qos}" if second.qos else "")
+    place = ", ".join(name for name in named if name) or "the default QOS"
+    return f"{place}: {second.why_not}"
+
+
+def format_cost(cost: Cost, balance: Balance | None = None) -> str:
+    """Of one link and of all; against what is left, where that was told."""
     if cost.unit is CostUnit.NONE:
-        return "nothing is charged here"
-    if cost.unit is CostUnit.UNKNOWN:
-        return "cost unknown ([accounting] unit in the site file)"
-    return f"at most {cost.whole:.4g} {cost.unit}" + (
-        f" ({cost.one_link:.4g} a link)" if cost.whole != cost.one_link else ""
+        words = "nothing is charged here"
+    elif cost.unit is CostUnit.UNKNOWN:
+        words = "cost unknown ([accounting] unit in the site file)"
+    else:
+        a_link = f" ({_format_amount(cost.one_link)} a link)" if cost.whole != cost.one_link else ""
+        words = f"at most {_format_amount(cost.whole)} {cost.unit}{a_link}"
+    left = format_balance(cost, balance) if balance else ""
+    return f"{words}; {left}" if left else words
+
+
+def format_balance(cost: Cost, balance: Balance) -> str:
+    left = balance.left
+    if left is None:
+        return f"{balance.account} has used {_format_amount(balance.used)} {balance.unit}" if balance.used else ""
+    if left <= 0:
+        return f"{balance.account} has nothing left of {_format_amount(balance.limit or 0)} {balance.unit}"
+    if balance.unit != cost.unit:
+        return f"{balance.account} has {_format_amount(left)} {balance.unit} left"
+    return (
+        f"{_format_amount(100 * cost.whole / left, digits=2)} % of the {_format_amount(left)} left to {balance.account}"
     )
+
+
+def _format_amount(number: float, *, digits: int = 4) -> str:
+    """No more digits than matter, and never in the form 1.5e+04."""
+    return f"{number:.0f}" if number >= 10**digits else f"{number:.{digits}g}"
 
 
 def format_findings(findings: Sequence[Finding]) -> list[str]:
     lines = []
     for one in findings:
-        lines.append(f"{one.severity:<8} {one.code}  {one.message}")
+        lines.append(f"{one.severity:<8} {one.code}  {make_printable(one.message)}")
+        lines += [f"{'':14}{line}" for line in _format_grounds(one)]
         if one.hint:
             lines.append(f"{'':14}try: {one.hint.replace(chr(10), chr(10) + ' ' * 19)}")
+    return lines
+
+
+def _format_grounds(finding: Finding) -> list[str]:
+    """Where it is, what it rests on, and what Slurm would do."""
+    lines = [f"at {make_printable(finding.where)}"] if finding.where else []
+    if finding.fact:
+        lines.append(f"seen in: {make_printable(finding.fact)}")
+    if finding.refusal and finding.refusal.startswith("("):
+        lines.append(f"Slurm would take it and never start it: {make_printable(finding.refusal)}")
+    elif finding.refusal:
+        lines.append(f"Slurm would say: {make_printable(finding.refusal)}")
     return lines
 
 

@@ -22,6 +22,7 @@ class Size:
     nodes: int
     cores: int  # of all nodes; whole nodes count whole
     gpus: int
+    billing: float = 0.0  # by Slurm's own weights
 
 
 def make_cost(size: Size, *, link_time: timedelta, links: int, accounting: Accounting) -> Cost:
@@ -30,7 +31,7 @@ def make_cost(size: Size, *, link_time: timedelta, links: int, accounting: Accou
     return Cost(unit=accounting.unit, one_link=one_link, whole=one_link * links)
 
 
-def _charged(size: Size, accounting: Accounting) -> int:
+def _charged(size: Size, accounting: Accounting) -> float:
     match accounting.unit:
         case CostUnit.NODE_HOURS:
             return size.nodes
@@ -39,5 +40,7 @@ def _charged(size: Size, accounting: Accounting) -> int:
         case CostUnit.CORE_HOURS:
             per_node = accounting.charged_cores_per_node
             return size.nodes * per_node if per_node else size.cores
+        case CostUnit.BILLING:
+            return size.billing
         case CostUnit.NONE | CostUnit.UNKNOWN:
             return 0

@@ -9,7 +9,7 @@ from windlass.core.run import Resources, RunSpec
 from windlass.core.site import ModuleSystem, Site
 
 # What only the batch system of a centre can understand.
-_OF_A_CENTRE = ("account", "partition", "qos", "constraint", "reservation")
+_OF_A_CENTRE = ("account", "partition", "qos", "constraint", "reservation", "dependency")
 
 
 def fit_to_site(spec: RunSpec, site: Site, queues: tuple[Queue, ...]) -> tuple[RunSpec, tuple[Reason, ...]]:

@@ -72,6 +72,7 @@ def _place_directives(plan: Plan) -> list[str]:
         ("partition", plan.partition),
         ("qos", plan.qos),
         ("reservation", plan.reservation),
+        ("dependency", plan.dependency),
         ("constraint", plan.constraint),
     )
     return [f"--{name}={quote_directive(value, what=name)}" for name, value in named if value]

@@ -46,6 +46,7 @@ class Plan:
     partition: str | None = None
     qos: str | None = None
     reservation: str | None = None
+    dependency: str | None = None
     constraint: str | None = None
     nodes: int = 1
     tasks_per_node: int = 1

@@ -1,24 +1,27 @@
 """From what the user wants and what is known of the site to a plan. Decides; checks nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from windlass.core.access import Limit
 from windlass.core.chain import Links, cut_into_links
-from windlass.core.cost import Size, make_cost
+from windlass.core.cost import make_cost
 from windlass.core.facts import Facts
 from windlass.core.fitting import fit_to_site
 from windlass.core.launch import Launcher
-from windlass.core.placement import Shape, choose_account, choose_queue, find_association, make_shapes
+from windlass.core.place import Wish
+from windlass.core.placement import choose_place
 from windlass.core.plan import Plan, Reason
 from windlass.core.queues import Queue, make_queues
 from windlass.core.run import RunSpec
-from windlass.core.site import GpuDialect, Site
+from windlass.core.shapes import Shape
+from windlass.core.site import Accounting, CostUnit, GpuDialect, Site
+from windlass.core.sizing import choose_share, list_kin, make_size, spell_gpu
 from windlass.errors import PlanError
 from windlass_job import wire
 
 _TIME_WHEN_NOTHING_IS_SAID = timedelta(hours=1)
-_CPUS_WHEN_NOTHING_IS_SAID = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,22 +37,25 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
     """Fill every gap in the spec with the site's facts."""
     queues = make_queues(site, facts)
     spec, cuts = fit_to_site(spec, site, queues)
-    total = spec.resources.time
-    queue, queue_reason = choose_queue(spec.resources, site, queues, total or _TIME_WHEN_NOTHING_IS_SAID)
-    place = queue or Queue(name="")
-    partition, queue_reason = _choose_partition(spec, site, queue, queue_reason)
-    account = choose_account(spec.resources, facts, queue)
-    total, time_reason = _choose_time(total, place)
-    limits = _find_limits(spec, site, facts, place, account)
-    links, link_reason = _choose_links(spec, total, limits, site.rules.advised_link_time)
-    shape = make_shapes(spec.resources, place)
+    wish = Wish(
+        resources=spec.resources,
+        total=spec.resources.time or _TIME_WHEN_NOTHING_IS_SAID,
+        notice=spec.checkpoint.notice,
+    )
+    choice = choose_place(wish, site, facts, queues)
+    place, queue, shape = choice.place, choice.place.queue, choice.place.shape
+    total, time_reason = _choose_time(spec.resources.time, queue)
+    links, link_reason = _choose_links(spec, total, place.limits, site.rules.advised_link_time)
     launcher, launcher_reason = _choose_launcher(spec, shape, launchers)
-    tasks_per_node = max(1, shape.gpus_per_node) if launcher.task_for_each_gpu else 1
-    cpus, cpu_reason = _choose_cpus(spec, place, shape, tasks_per_node)
-    memory, memory_reason = _choose_memory(spec, site, place, shape, cpus * tasks_per_node)
+    tasks = max(1, shape.gpus_per_node) if launcher.task_for_each_gpu else 1
+    kin = list_kin(spec.resources, site, place, queues)
+    gpu_spelled, gpu_reason = spell_gpu(spec.resources, site, place, kin)
+    share = choose_share(
+        spec.resources, site, place, tasks=tasks, kin=() if gpu_spelled else kin, is_counted=facts.memory_is_counted
+    )
     exclusive = bool(spec.resources.exclusive)
-    size = _make_size(place, shape, cpus * tasks_per_node, whole=exclusive or place.whole_nodes)
-    reasons = (queue_reason, account, time_reason, link_reason, launcher_reason, cpu_reason, memory_reason, *cuts)
+    size = make_size(place, share, tasks=tasks, is_exclusive=exclusive, bills_the_largest=facts.bills_the_largest)
+    reasons = (*choice.reasons, gpu_reason, time_reason, link_reason, launcher_reason, *share.reasons, *cuts)
     plan = Plan(
         run_id=attempt.run_id,
         number=attempt.number,
@@ -59,24 +65,25 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
         command=spec.command,
         workdir=spec.workdir,
         launcher=launcher.name,
-        account=account.value if account else None,
-        partition=partition,
-        qos=spec.resources.qos,
+        account=place.account.value if place.account else None,
+        partition=_name_partition(spec, site, queue),
+        qos=spec.resources.qos or (place.level.name if place.level and not place.level.is_default else None),
         reservation=spec.resources.reservation,
-        constraint=_choose_constraint(spec, site, shape),
+        dependency=spec.resources.dependency,
+        constraint=_choose_constraint(spec, site, shape, queue),
         nodes=shape.nodes,
-        tasks_per_node=tasks_per_node,
-        cpus_per_task=cpus,
-        threads=max(1, cpus // max(1, shape.gpus_per_node)) if launcher.starts_the_rest else cpus,
+        tasks_per_node=tasks,
+        cpus_per_task=share.cpus_per_task,
+        threads=_count_threads(share.cpus_per_task, queue, shape.gpus_per_node if launcher.starts_the_rest else 1),
         gpus_per_node=shape.gpus_per_node,
-        gpu_spelled=_spell_gpu(spec, site, place, shape),
+        gpu_spelled=gpu_spelled,
         gpu_dialect=site.rules.gpu_dialect if shape.gpus_per_node else GpuDialect.NONE,
-        memory_mb=memory,
+        memory_mb=share.memory_mb,
         exclusive=exclusive,
         requeue=site.rules.requeue,
         links=links.count,
         link_time=links.time,
-        link_limit=min((limit for limit, _ in limits), default=None),
+        link_limit=min((limit for limit, _ in place.limits), default=None),
         total_time=total,
         chain=site.rules.chain,
         stop_signal=spec.checkpoint.signal,
@@ -91,8 +98,9 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
         host_suffix=site.network.host_suffix,
         python=site.software.python,
         slurm_path=site.software.slurm_path,
-        cost=make_cost(size, link_time=links.time, links=links.count, accounting=site.accounting),
+        cost=make_cost(size, link_time=links.time, links=links.count, accounting=_choose_unit(site, queue)),
         reasons=tuple(reason for reason in reasons if reason is not None),
+        runner_up=choice.runner_up,
     )
     return replace(plan, argv=launcher.make_argv(plan))
 
@@ -108,41 +116,28 @@ def _choose_time(asked: timedelta | None, queue: Queue) -> tuple[timedelta, Reas
     return _TIME_WHEN_NOTHING_IS_SAID, Reason(field="time", value=str(_TIME_WHEN_NOTHING_IS_SAID), why=why)
 
 
-def _choose_partition(
-    spec: RunSpec, site: Site, queue: Queue | None, reason: Reason | None
-) -> tuple[str | None, Reason | None]:
-    """The one to name in the script: where the site chooses itself, only one that the user insists on."""
-    if queue is None or spec.resources.partition or site.rules.names_partition:
-        return (queue.name if queue else spec.resources.partition), reason
-    return None, Reason(field="partition", value="none", why=f"{site.name} chooses it by time and size")
+def _name_partition(spec: RunSpec, site: Site, queue: Queue) -> str | None:
+    """Where the site chooses itself, only one that the user insists on."""
+    if not queue.name or spec.resources.partition:
+        return spec.resources.partition
+    return queue.name if site.rules.names_partition else None
 
 
-def _find_limits(
-    spec: RunSpec, site: Site, facts: Facts, queue: Queue, account: Reason | None
-) -> list[tuple[timedelta, str]]:
-    """On one job, with whose they are: the user's own wish, the site's, the partition's, the QOS's, the account's."""
-    limits: list[tuple[timedelta, str]] = []
-    if spec.resources.link_time is not None:
-        limits.append((spec.resources.link_time, "your link_time"))
-    if site.rules.max_time is not None:
-        limits.append((site.rules.max_time, f"the limit of {site.name}"))
-    if queue.max_time is not None:
-        limits.append((queue.max_time, f"the limit of partition {queue.name}"))
-    association = find_association(facts, account.value if account else None, queue.name)
-    if association is not None and association.max_time is not None:
-        limits.append((association.max_time, f"the limit of account {association.account}"))
-    name = spec.resources.qos or (association.default_qos if association else None)
-    seen_qos = next((one for one in facts.qos or () if one.name == name), None)
-    if seen_qos is not None and seen_qos.max_time is not None:
-        limits.append((seen_qos.max_time, f"the limit of QOS {name}"))
-    site_qos = next((one for one in site.qos if (one.name == name if name else one.is_default)), None)
-    if site_qos is not None and site_qos.max_time is not None and seen_qos is None:
-        limits.append((site_qos.max_time, f"the limit of QOS {site_qos.name}"))
-    return limits
+def _choose_unit(site: Site, queue: Queue) -> Accounting:
+    """Where the file does not say what is counted and Slurm has weights, these are it."""
+    if site.accounting.unit is CostUnit.UNKNOWN and queue.billing_weights:
+        return replace(site.accounting, unit=CostUnit.BILLING)
+    return site.accounting
+
+
+def _count_threads(cpus: int, queue: Queue, processes: int) -> int:
+    """Of one process, on cores: two hardware threads of one core share what makes numbers fast."""
+    threads = max(1, (queue.cpus or 0) // queue.cores) if queue.cores else 1
+    return max(1, cpus // max(1, processes) // threads)
 
 
 def _choose_links(
-    spec: RunSpec, total: timedelta, limits: list[tuple[timedelta, str]], advised: timedelta | None
+    spec: RunSpec, total: timedelta, limits: Sequence[Limit], advised: timedelta | None
 ) -> tuple[Links, Reason | None]:
     limit, whose = min(limits, default=(None, ""))
     links = cut_into_links(total, limit, spec.checkpoint.notice)
@@ -173,70 +168,19 @@ def _choose_launcher(spec: RunSpec, shape: Shape, launchers: Mapping[str, Launch
     return launchers[name], Reason(field="launcher", value=name, why=why)
 
 
-def _choose_cpus(spec: RunSpec, queue: Queue, shape: Shape, tasks: int) -> tuple[int, Reason | None]:
-    if spec.resources.cpus is not None:
-        return spec.resources.cpus, None
-    if queue.cores is None:
-        return 1, None
-    if spec.resources.exclusive or queue.whole_nodes:
-        share, why = queue.cores, "the whole node"
-    elif shape.gpus_per_node:
-        per_gpu = queue.cpus_per_gpu or queue.cores // (queue.gpus or shape.gpus_per_node)
-        share, why = per_gpu * shape.gpus_per_node, "the GPUs' share of the node's cores"
-    else:
-        share, why = min(queue.cores, _CPUS_WHEN_NOTHING_IS_SAID), "a modest share; set resources.cpus"
-    cpus = max(1, share // tasks)
-    return cpus, Reason(field="cpus", value=str(cpus), why=why)
-
-
-def _choose_memory(
-    spec: RunSpec, site: Site, queue: Queue, shape: Shape, cpus: int
-) -> tuple[int | None, Reason | None]:
-    """Megabytes of one node; 0 is all of it; None is not to ask."""
-    if not site.rules.memory_can_be_asked:
-        return None, None
-    if spec.resources.memory_mb is not None:
-        return spec.resources.memory_mb, None
-    if spec.resources.exclusive or queue.whole_nodes:
-        return 0, Reason(field="memory", value="all", why="the whole node is yours")
-    if queue.memory_mb is None:
-        return None, None
-    if shape.gpus_per_node:
-        per_gpu = queue.memory_mb_per_gpu or queue.memory_mb // (queue.gpus or shape.gpus_per_node)
-        memory, why = per_gpu * shape.gpus_per_node, "the GPUs' share of the node's memory"
-    else:
-        memory = queue.memory_mb * cpus // max(cpus, queue.cores or cpus)
-        why = "the cores' share of the node's memory"
-    # A tenth stays free: what a node really offers is a little less than what its data sheet says.
-    memory = max(1, memory * 9 // 10)
-    return memory, Reason(field="memory", value=f"{memory} MB", why=why)
-
-
-def _choose_constraint(spec: RunSpec, site: Site, shape: Shape) -> str | None:
+def _choose_constraint(spec: RunSpec, site: Site, shape: Shape, queue: Queue) -> str | None:
     asked = spec.resources.constraint
-    if site.rules.gpu_dialect is GpuDialect.CONSTRAINT and shape.gpus_per_node:
-        # `&` binds no tighter than `|` in Slurm; brackets of either kind cannot be nested.
-        alternatives = asked is not None and "|" in asked and not set(asked) & set("([")
-        return f"gpu&({asked})" if alternatives else f"gpu&{asked}" if asked else "gpu"
-    return asked
+    if site.rules.gpu_dialect is not GpuDialect.CONSTRAINT:
+        return asked
+    # Such a site wants every job to say which kind of node it is for, also one without GPUs.
+    feature = "gpu" if shape.gpus_per_node else "&".join(queue.written_features)
+    if not feature or not asked or feature in asked.split("&"):
+        return asked or feature or None
+    # `&` binds no tighter than `|` in Slurm; brackets of either kind cannot be nested.
+    alternatives = "|" in asked and not set(asked) & set("([")
+    return f"{feature}&({asked})" if alternatives else f"{feature}&{asked}"
 
 
 def _choose_purge(spec: RunSpec, site: Site) -> bool:
     asked = spec.environment.purge_modules
     return site.software.purge_modules if asked is None else asked
-
-
-def _spell_gpu(spec: RunSpec, site: Site, queue: Queue, shape: Shape) -> str | None:
-    """The type in the request, only where one was asked for or the site insists."""
-    if not shape.gpus_per_node or not site.rules.typed_gpus:
-        return None
-    if spec.resources.gpu:
-        kind = site.gpu(spec.resources.gpu)
-        return (kind.spelled or kind.name) if kind else spec.resources.gpu
-    return queue.gpu or None if site.rules.needs_gpu_type else None
-
-
-def _make_size(queue: Queue, shape: Shape, cores_a_node: int, *, whole: bool) -> Size:
-    cores = queue.cores if whole and queue.cores else cores_a_node
-    gpus = queue.gpus if whole and queue.gpus else shape.gpus_per_node
-    return Size(nodes=shape.nodes, cores=shape.nodes * cores, gpus=shape.nodes * gpus)

@@ -31,6 +31,7 @@ class Resources:
     exclusive: bool | None = None  # whole nodes, shared with nobody
     constraint: str | None = None  # features of the nodes, in Slurm's words
     reservation: str | None = None  # one that the site gave you
+    dependency: str | None = None  # start after other jobs, in Slurm's words: "afterok:4711"
     account: str | None = None  # who pays
     partition: str | None = None  # default: the one that fits best
     qos: str | None = None  # quality of service

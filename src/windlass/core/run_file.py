@@ -64,6 +64,7 @@ RESOURCES: dict[str, Shape] = {
     "exclusive": flag(),
     "constraint": word(longest=1024),
     "reservation": word(),
+    "dependency": word(longest=1024),
     "account": word(),
     "partition": word(),
     "qos": word(),

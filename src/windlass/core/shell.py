@@ -18,6 +18,7 @@ _OF_BASH = {
     *("EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "OLDPWD", "OPTERR", "OPTIND", "PIPESTATUS"),
     *("PPID", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "_"),
 }
+_REFERENCE = re.compile(r"(\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*\})")
 _MODULE = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+@:=,~-]*")
 
 
@@ -33,6 +34,15 @@ def quote(text: str) -> str:
 
 def quote_all(words: Sequence[str]) -> str:
     return " ".join(quote(word) for word in words)
+
+
+def quote_with_variables(text: str) -> str:
+    """One word in which $NAME, ${NAME} and a leading ~ still mean something, and nothing else does."""
+    pieces = _REFERENCE.split(text)
+    words = [f'"{piece}"' if place % 2 else quote(piece) if piece else "" for place, piece in enumerate(pieces)]
+    if text == "~" or text.startswith("~/"):
+        words[0] = '"$HOME"' + (quote(pieces[0][1:]) if pieces[0][1:] else "")
+    return "".join(words) or "''"
 
 
 def make_shell_argv(command: str) -> tuple[str, ...]:

@@ -132,6 +132,13 @@ class Store:
         except (msgspec.MsgspecError, UnicodeError, TypeError):  # TypeError: no number, or no bytes, where one belongs
             return None
 
+    def kept_below(self, prefix: str, *, kind: type[_Kept], limit: int) -> tuple[_Kept, ...]:
+        """All that was kept under keys that begin so, the newest first; what cannot be read is passed over."""
+        query = "SELECT value FROM kept WHERE key >= ? AND key < ? ORDER BY time DESC LIMIT ?"
+        begin = _clean(prefix)
+        rows = self._read(query, (begin, begin + "\U0010ffff", limit))
+        return tuple(value for row in rows if (value := _try_decode_as(row[0], kind)) is not None)
+
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
@@ -247,6 +254,13 @@ def _try_decode(stored: bytes | str) -> RunRecord | None:
     try:
         return _decoder.decode(stored)
     except (msgspec.MsgspecError, UnicodeError, TypeError):  # TypeError: a number, where SQLite was told to keep one
+        return None
+
+
+def _try_decode_as(stored: bytes | str, kind: type[_Kept]) -> _Kept | None:
+    try:
+        return msgspec.json.decode(stored, type=kind)
+    except (msgspec.MsgspecError, UnicodeError, TypeError):
         return None
 
 

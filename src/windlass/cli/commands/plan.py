@@ -1,24 +1,35 @@
 """`windlass plan`: the script, where it goes, what it costs, what is wrong; nothing is sent."""
 
+import time
 from typing import Any
 
 import click
 
 from windlass.app.planning import Planned, plan_run
+from windlass.app.session import Session
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import on_option, setting_options, take_flags
 from windlass.cli.output import Output
-from windlass.cli.words import format_cost, format_findings, format_size, format_time
+from windlass.cli.words import (
+    format_cost,
+    format_findings,
+    format_place,
+    format_runner_up,
+    format_size,
+    format_time,
+)
+from windlass.core.estimates import Estimates
 from windlass.core.units import format_bytes
-from windlass.errors import ExitCode
+from windlass.errors import ExitCode, WindlassError
 
 
 @click.command("plan")
 @on_option
 @setting_options
 @click.option("--script", "only_script", is_flag=True, help="Only the job script, on stdout.")
+@click.option("--estimate/--no-estimate", default=True, help="Ask Slurm when it would start, and cheaper variants.")
 @click.pass_obj
-def command(output: Output, /, site_name: str | None, only_script: bool, **values: Any) -> int:
+def command(output: Output, /, site_name: str | None, only_script: bool, estimate: bool, **values: Any) -> int:
     """Show what `windlass run` would submit. Nothing is sent.
 
     \b
@@ -30,12 +41,16 @@ def command(output: Output, /, site_name: str | None, only_script: bool, **value
     wanted = read_wanted(site_name, take_flags(values))
     with open_session(output) as session:
         planned = plan_run(session, wanted, offline_ok=True)
+        estimates = _estimate(output, session, planned) if estimate and not only_script else None
     if output.as_json:
-        output.show_json({"plan": planned.plan, "script": planned.script, "findings": planned.findings})
+        told = {"plan": planned.plan, "script": planned.script, "findings": planned.findings, "estimates": estimates}
+        output.show_json(told)
     elif only_script:
         output.show(planned.script)
     else:
         _show(output, planned)
+        _show_estimates(output, estimates)
+        output.tell("nothing was sent")
     return int(ExitCode.CHECK_FAILED if planned.errors else ExitCode.OK)
 
 
@@ -48,10 +63,11 @@ def _show(output: Output, planned: Planned) -> None:
     files = len(planned.snapshot.manifest.files)
     output.show(planned.script)
     facts = (
-        ("where", f"{plan.site}, partition {plan.partition or 'the default'}, account {plan.account or 'the default'}"),
+        ("where", format_place(plan)),
+        *((("second", format_runner_up(plan.runner_up)),) if plan.runner_up else ()),
         ("size", format_size(plan)),
         ("time", format_time(plan)),
-        ("cost", format_cost(plan.cost)),
+        ("cost", format_cost(plan.cost, planned.facts.balance(plan.account))),
         ("files", f"{files} files, {format_bytes(planned.snapshot.total_bytes)} to {plan.folder}"),
     )
     for name, value in facts:
@@ -60,4 +76,27 @@ def _show(output: Output, planned: Planned) -> None:
         output.tell(f"{'chosen':<10} {reason.field} = {reason.value}: {reason.why}")
     for line in format_findings(planned.findings):
         output.tell(line)
-    output.tell("nothing was sent")
+
+
+def _estimate(output: Output, session: Session, planned: Planned) -> Estimates | None:
+    """Not of a plan that will not be sent, nor of a site that was not reached."""
+    if planned.errors or planned.note:
+        return None
+    from windlass.app.estimating import estimate_variants
+
+    try:
+        return estimate_variants(session, planned.site, planned.plan)
+    except WindlassError as problem:
+        output.tell(f"note: the start was not estimated: {problem.message}")
+        return None
+
+
+def _show_estimates(output: Output, estimates: Estimates | None) -> None:
+    if estimates is None:
+        return
+    from windlass.cli.estimate_words import format_estimates
+
+    first, *others = format_estimates(estimates, time.time())
+    output.tell(f"{'start':<10} {first}")
+    for line in others:
+        output.tell(f"{'':<10} {line}")

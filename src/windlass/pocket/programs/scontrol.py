@@ -75,6 +75,8 @@ def _show(places: Places, words: list[str], *, is_oneliner: bool) -> int:
         return _show_host_names(value or os.environ.get("SLURM_JOB_NODELIST", ""))
     if what.startswith("hostl"):
         return _print(fold(value.split(",")))
+    if what.startswith("res"):
+        return _print("No reservations in the system")
     settings = load_settings(places)
     if what.startswith(("job", "ste")):
         return _show_jobs(places, value, is_oneliner)
