@@ -26,9 +26,10 @@ WORLD_MODULES = {
     *("sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid"),
 }
 WORLD_ATTRIBUTES = {
-    *("now", "today", "utcnow", "environ", "getenv"),
+    *("environ", "getenv"),
     *("read_text", "read_bytes", "write_text", "write_bytes", "mkdir", "unlink", "iterdir", "exists", "is_file"),
 }
+CLOCK_CALLS = {"now", "today", "utcnow"}  # not as attributes: the time a rule judges by comes in with its case
 # Each function (or value) of these rooms must be in the room's catalogue.
 CATALOGUES = {"checks": "CHECKS", "diagnoses": "DIAGNOSES", "lint": "RULES", "launchers": "LAUNCHERS"}
 LONGEST_FILE = 400
@@ -69,6 +70,8 @@ def uses_of_the_world(tree: ast.AST) -> Iterator[str]:
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in WORLD_CALLS:
                 yield f"{name}() in line {node.lineno}"
+            case ast.Call(func=ast.Attribute(attr=name)) if name in CLOCK_CALLS:
+                yield f".{name}() in line {node.lineno}"
             case ast.Import(names=names):
                 for one in names:
                     if one.name.split(".")[0] in WORLD_MODULES:

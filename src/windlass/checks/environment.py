@@ -5,13 +5,8 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.secret_words import find_secrets
 from windlass.core.site import ModuleSystem
-
-# Not `--tokenizer=bert-base-uncased`, nor `max_tokens=...`; the prefixes are those of Hugging Face, GitHub, OpenAI.
-_SECRET = re.compile(
-    r"(?i:\b\w*(?:api_?key|access_?key|token(?!izer|s)|password|secret)\w*\s*=\s*['\"]?[A-Za-z0-9_\-]{12,})"
-    r"|\b(?:hf_|gh[pousr]_|sk-)[A-Za-z0-9_\-]{20,}"
-)
 
 
 def environment_is_not_built(case: Case) -> Iterator[Finding]:
@@ -28,6 +23,7 @@ def environment_is_not_built(case: Case) -> Iterator[Finding]:
                 severity=Severity.WARNING if case.site.rules.cuts_to_fit else Severity.ERROR,
                 message=f"environment.{kind} = {getattr(wanted, kind)!r} is not built by this version",
                 hint='[environment] activate = "source ~/env/bin/activate"',
+                fact=f"environment.{kind} of the run",
             )
 
 
@@ -49,6 +45,7 @@ def modules_without_module_system(case: Case) -> Iterator[Finding]:
             severity=Severity.ERROR,
             message=f"{case.site.name} has no modules; the run asks for {', '.join(case.plan.modules)}",
             hint="put them under [site.NAME.environment], or set software.modules in the site file",
+            fact=f"software.modules of {case.site.name}",
         )
 
 
@@ -56,12 +53,13 @@ def secret_in_the_command(case: Case) -> Iterator[Finding]:
     """Something in the command or env looks like a password or key. It would stand in the script for all to read."""
     texts = {"run.command": case.spec.command} | {f"run.env.{k}": f"{k}={v}" for k, v in case.spec.env.items()}
     for where, text in texts.items():
-        if _SECRET.search(text):
+        if find_secrets(text):
             yield Finding(
                 code="C304",
                 severity=Severity.ERROR,
                 message=f"{where} looks as if it held a secret, which would be written into the script",
                 hint='[run.secrets]\nWANDB_API_KEY = "env:WANDB_API_KEY"',
+                fact=f"the shape or the name of a value in {where}",
             )
 
 
@@ -77,4 +75,5 @@ def python_is_too_old(case: Case) -> Iterator[Finding]:
             severity=Severity.ERROR,
             message=f"{case.site.software.python} at {case.site.name} is Python {version}; 3.6 is needed",
             hint="[software] python = '/path/to/python3' in the site file",
+            fact=f"{case.site.software.python} --version at the login node",
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from windlass.core.code import NO_CODE, Code
 from windlass.core.facts import Facts
+from windlass.core.jobs import JobSeen
 from windlass.core.plan import Plan
 from windlass.core.run import RunSpec
 from windlass.core.site import Site
@@ -16,6 +17,8 @@ class DataSeen:
     name: str
     bytes: int | None = None
     files: int | None = None
+    is_missing: bool = False  # it should be at the site, and is not
+    is_partial: bool = False  # there is more: counting was given up
     oldest: float | None = None  # when the file that was used least recently was last used, seconds since 1970
 
 
@@ -29,4 +32,5 @@ class Case:
     snapshot_files: int | None = None
     code: Code = NO_CODE
     data: tuple[DataSeen, ...] = ()
+    awaited: tuple[JobSeen, ...] | None = None  # jobs the run depends on, as the controller knows them; None: not asked
     now: float | None = None  # seconds since 1970; None: the clock is not looked at

@@ -1,0 +1,134 @@
+"""What the run would fetch from the internet, where compute nodes reach none."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from windlass.core.case import Case
+from windlass.core.finding import Finding, Severity
+from windlass.core.network_python import Looking, find_in_python
+from windlass.core.network_shell import find_in_shell
+from windlass.core.reach import Reached, look_at_code
+from windlass.core.uses import Use, UseKind, has_proxy
+
+_MOST_LINES = 4
+_OFFLINE = {
+    "transformers": "HF_HUB_OFFLINE",
+    "datasets": "HF_HUB_OFFLINE",
+    "huggingface_hub": "HF_HUB_OFFLINE",
+    "sentence_transformers": "HF_HUB_OFFLINE",
+    "diffusers": "HF_HUB_OFFLINE",
+    "timm": "HF_HUB_OFFLINE",
+}
+
+
+def command_needs_the_internet(case: Case) -> Iterator[Finding]:
+    """The command fetches something (git clone, wget, conda install) and compute nodes reach no internet.
+
+    It would wait for minutes and end with: Network is unreachable, Connection timed out, or
+    Temporary failure in name resolution. Fetch it on the login node before, and only use it in the job.
+    """
+    found = [one for one in _find_uses(case) if one.use.kind is UseKind.FETCH and one.use.is_certain]
+    yield from _tell(case, "C501", Severity.ERROR, found, lines=())
+
+
+def code_may_download(case: Case) -> Iterator[Finding]:
+    """The code downloads a model or data, and compute nodes reach no internet.
+
+    What was fetched before works: run the lines of the hint on the login node once, and tell the libraries not to ask.
+    Only files that the command leads to were looked at.
+    """
+    found = [
+        one
+        for one in _find_uses(case)
+        if one.use.kind is UseKind.CACHED or (one.use.kind is UseKind.FETCH and not one.use.is_certain)
+    ]
+    reached = look_at_code(case)
+    names = sorted({name for module, name in _OFFLINE.items() if module in reached.modules})
+    lines = [f'{name} = "1"' for name in names]
+    if names and not case.site.rules.jobs_from_home:
+        # Their caches lie in the home folder, which jobs cannot see here.
+        lines.append(f'HF_HOME = "{case.facts.root or case.site.root}/huggingface"')
+    yield from _tell(case, "C502", Severity.WARNING, found, lines=lines)
+
+
+def tracker_is_online(case: Case) -> Iterator[Finding]:
+    """An experiment tracker wants its server, and compute nodes reach no internet: the run may hang or stop there.
+
+    Keep the records on disk and send them from the login node afterwards: wandb sync --sync-all.
+    """
+    found = [one for one in _find_uses(case) if one.use.kind is UseKind.TRACKER]
+    if found:
+        yield _make(case, "C503", Severity.WARNING, found, hint=found[0].use.hint)
+
+
+def packages_are_installed_in_the_job(case: Case) -> Iterator[Finding]:
+    """pip is run inside the job, and compute nodes reach no internet: only what is there already can be installed."""
+    found = [one for one in _find_uses(case) if one.use.kind is UseKind.INSTALL]
+    if not found:
+        return
+    hint = "install on the login node once, and only activate the environment in the job"
+    if case.site.software.wheelhouse:
+        hint = "pip install --no-index …   # from the wheels of the site"
+    yield _make(case, "C504", Severity.WARNING, found, hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    use: Use
+    where: str
+
+
+def _find_uses(case: Case) -> list[_Found]:
+    """In the files that the command leads to; none where the nodes have a way out, or nothing is known of it."""
+    if case.site.rules.compute_internet is not False or any("proxy" in one.lower() for one in case.plan.modules):
+        return []
+    reached = look_at_code(case)
+    env = {**case.site.network.env, **case.plan.env, **case.plan.network_env, **case.spec.env, **reached.variables}
+    if has_proxy(env):
+        return []
+    shell = [
+        _Found(use=use, where=script.where(use.line))
+        for script in reached.shell
+        for use in find_in_shell(script.text, env)
+    ]
+    return [*shell, *_find_in_python(case, reached, env)]
+
+
+def _find_in_python(case: Case, reached: Reached, env: dict[str, str]) -> Iterator[_Found]:
+    folders = frozenset(path.partition("/")[0].removesuffix(".py") for path in case.code.paths or ())
+    for file in reached.python:
+        looking = Looking(module=file.module, env=env, folders=folders, arguments=reached.arguments)
+        places = {(call.line, call.column): call.place for call in file.module.calls}
+        for use in find_in_python(looking):
+            if reached.is_live(places[use.line, use.column], file):
+                yield _Found(use=use, where=file.where(use.line))
+
+
+def _tell(
+    case: Case, code: str, severity: Severity, found: Sequence[_Found], *, lines: Sequence[str]
+) -> Iterator[Finding]:
+    if not found:
+        return
+    fetch = list(dict.fromkeys(one.use.hint for one in found))
+    place = case.site.login.host or case.site.name
+    where = "where there is internet" if case.site.rules.login_internet is False else f"on {place}"
+    hint = [f"{where}, before: {fetch[0]}", *fetch[1:_MOST_LINES]]
+    if len(fetch) > _MOST_LINES:
+        hint.append(f"… and {len(fetch) - _MOST_LINES} more")
+    if lines:
+        hint += ["[run.env]", *lines]
+    yield _make(case, code, severity, found, hint="\n".join(hint))
+
+
+def _make(case: Case, code: str, severity: Severity, found: Sequence[_Found], *, hint: str) -> Finding:
+    first = found[0]
+    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    verb = "want" if others else "wants"
+    return Finding(
+        code=code,
+        severity=severity,
+        message=f"{first.use.what}{others} {verb} the internet; compute nodes of {case.site.name} reach none",
+        hint=hint,
+        fact=f"rules.compute_internet of {case.site.name}",
+        where=first.where,
+    )

@@ -1,0 +1,139 @@
+"""Whether the code uses the processes and GPUs that the plan gives it."""
+
+import re
+from collections.abc import Iterator
+
+from windlass.core.case import Case
+from windlass.core.finding import Finding, Severity
+from windlass.core.python_code import Call
+from windlass.core.reach import Reached, ReachedPython, look_at_code
+
+# With only these beside torch, what is not in the code is nowhere.
+_PLAIN = frozenset(
+    {
+        *("__future__", "abc", "argparse", "ast", "asyncio", "bisect", "builtins", "collections"),
+        *("concurrent", "configparser", "contextlib", "copy", "csv", "ctypes", "dataclasses", "datetime"),
+        *("decimal", "enum", "errno", "functools", "gc", "getpass", "glob", "gzip", "hashlib", "heapq"),
+        *("importlib", "inspect", "io", "itertools", "json", "logging", "math", "multiprocessing", "numbers"),
+        *("operator", "os", "pathlib", "pickle", "platform", "pprint", "queue", "random", "re", "secrets"),
+        *("shlex", "shutil", "signal", "socket", "sqlite3", "statistics", "string", "struct", "subprocess"),
+        *("sys", "tarfile", "tempfile", "textwrap", "threading", "time", "timeit", "traceback", "types"),
+        *("typing", "typing_extensions", "unittest", "urllib", "uuid", "warnings", "weakref", "zipfile"),
+        *("zlib", "torch", "torchvision", "torchaudio", "torchtext", "torchmetrics", "numpy", "pandas"),
+        *("sklearn", "scipy", "matplotlib", "seaborn", "PIL", "cv2", "skimage", "tqdm", "yaml", "h5py"),
+        *("wandb", "tensorboard", "tensorboardX", "timm", "einops", "albumentations", "omegaconf", "hydra"),
+        *("click", "psutil", "joblib", "imageio", "kornia", "nltk", "tiktoken", "requests", "rich"),
+    }
+)
+_SPREADS = re.compile(
+    r"torch\.distributed|DataParallel|DistributedDataParallel|init_process_group|fully_shard|FullyShardedDataParallel"
+    r"|torch\.multiprocessing|mp\.spawn|multiprocessing"
+)
+
+
+def one_process_for_many_gpus(case: Case) -> Iterator[Finding]:
+    """The run has several GPUs, and nothing in its code shares work among them.
+
+    One process uses one GPU; several processes without torch.distributed do the same training several times.
+    """
+    reached = look_at_code(case)
+    entries = [file for file in reached.python if file.is_entry]
+    if case.plan.gpus < 2 or not entries or "torch" not in reached.modules or case.code.passed_over:
+        return
+    local = {
+        path.removesuffix(".py").split("/")[depth] for path in case.code.by_path for depth in range(path.count("/") + 1)
+    }
+    if reached.modules - _PLAIN - local or any(file.module.problem for file in reached.python):
+        return  # something else may do it
+    names = [call.name for _, call in reached.calls()]
+    names += [
+        f"{module}.{name}" for file in reached.python for _, module, more in file.module.imports for name in (*more, "")
+    ]
+    words = {word for file in reached.python for one in file.module.mentions.values() for word in one}
+    if any(_SPREADS.search(name) for name in names) or {"LOCAL_RANK", "RANK", "local_rank"} & words:
+        return
+    yield Finding(
+        code="C512",
+        severity=Severity.WARNING,
+        message=f"the run has {case.plan.gpus} GPUs, and nothing in {entries[0].path} shares work among them",
+        hint="torch.nn.parallel.DistributedDataParallel in the code, or [resources] gpus = 1",
+        where=entries[0].path,
+    )
+
+
+def trainer_does_not_match(case: Case) -> Iterator[Finding]:
+    """Lightning's Trainer names other nodes or devices than the plan has: it stops, or waits for ranks that never come.
+
+    With srun Lightning wants as many tasks on a node as `devices`, and as many nodes as `num_nodes`.
+    """
+    plan = case.plan
+    if not plan.gpus_per_node and plan.nodes == 1:
+        return
+    reached = look_at_code(case)
+    for file, call in reached.calls():
+        if not re.fullmatch(r"(?:lightning|pytorch_lightning)(?:\.\w+)*\.Trainer", call.name):
+            continue
+        devices = _find_number(reached, file, call, "devices", "gpus")
+        nodes = _find_number(reached, file, call, "num_nodes")
+        if nodes is None and call.keyword("num_nodes") is None and all(one.arg for one in call.node.keywords):
+            nodes = 1  # what Lightning takes
+        wrong = []
+        if devices is not None and devices > 0 and plan.gpus_per_node and devices != plan.gpus_per_node:
+            wrong.append(
+                f"devices={devices} where a node has {plan.gpus_per_node} GPU{'s' if plan.gpus_per_node > 1 else ''}"
+            )
+        if nodes is not None and nodes != plan.nodes:
+            wrong.append(f"num_nodes={nodes} where the plan has {plan.nodes}")
+        if wrong:
+            yield Finding(
+                code="C513",
+                severity=Severity.WARNING,
+                message=f"Lightning's Trainer has {' and '.join(wrong)}",
+                hint=f"Trainer(devices={max(1, plan.gpus_per_node)}, num_nodes={plan.nodes})",
+                where=file.where(call.line),
+            )
+            return
+
+
+def horovod_with_workers(case: Case) -> Iterator[Finding]:
+    """Workers of PyTorch's data loader are forked, which MPI does not bear: with Horovod on it they hang or crash."""
+    reached = look_at_code(case)
+    words = {word for script in reached.shell for command in script.commands for word in command.words}
+    if "horovod" not in reached.modules or "--gloo" in words:
+        return
+    for file, call in reached.calls():
+        workers = file.module.find_constant(call.keyword("num_workers")) if call.name.endswith("DataLoader") else None
+        if isinstance(workers, int) and workers > 0 and call.keyword("multiprocessing_context") is None:
+            yield Finding(
+                code="C514",
+                severity=Severity.WARNING,
+                message=f"DataLoader(num_workers={workers}) with Horovod: forked workers do not go with MPI",
+                hint='multiprocessing_context="forkserver", horovodrun --gloo, or DALI',
+                where=file.where(call.line),
+            )
+            return
+
+
+def launcher_is_outdated(case: Case) -> Iterator[Finding]:
+    """torch.distributed.launch was replaced by torchrun; newer versions of PyTorch warn of it and will drop it."""
+    for script in look_at_code(case).shell:
+        for command in script.commands:
+            if "torch.distributed.launch" in command.words:
+                yield Finding(
+                    code="C515",
+                    severity=Severity.ADVICE,
+                    message="torch.distributed.launch is outdated",
+                    hint='[run] launcher = "torchrun", command = "python train.py …"; LOCAL_RANK, not --local_rank',
+                    where=script.where(command.line),
+                )
+                return
+
+
+def _find_number(reached: Reached, file: ReachedPython, call: Call, *names: str) -> int | None:
+    node = call.keyword(*names)
+    value = file.module.find_constant(node)
+    if value is None and node is not None:
+        name = getattr(node, "attr", None) or getattr(node, "id", None)
+        text = reached.arguments.get(name, "") if isinstance(name, str) else ""
+        value = int(text) if re.fullmatch(r"\d{1,6}", text) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

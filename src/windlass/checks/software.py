@@ -1,0 +1,274 @@
+"""Whether the software fits the machine: PyTorch's build, the driver, glibc, the processor."""
+
+import re
+from collections.abc import Iterator
+
+from windlass.core.case import Case
+from windlass.core.finding import Finding, Severity
+from windlass.core.gpu_builds import (
+    NEEDS_GLIBC_2_28,
+    find_first_working,
+    find_last_working,
+    find_oldest_driver,
+    format_capability,
+    has_kernels,
+    tag_of,
+)
+from windlass.core.pins import read_version
+from windlass.core.reach import look_at_code
+from windlass.core.software import Torch, find_gpu_kinds, find_node_types, find_torch, find_torch_version
+
+_ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64", "ppc64le": "ppc64le"}
+_LONGEST_NAME = 300
+_INDEX = "https://download.pytorch.org/whl/"
+
+
+def torch_has_no_kernels(case: Case) -> Iterator[Finding]:
+    """The PyTorch that is asked for holds no code for this GPU.
+
+    Each build is made for some GPU architectures; the older ones were dropped one after another, and new GPUs need
+    new builds. The training would stop at its first operation on the GPU with:
+    CUDA error: no kernel image is available for execution on the device.
+    """
+    torch = find_torch(case)
+    if torch is None or not torch.is_exact or not case.plan.gpus_per_node:
+        return
+    if torch.pin.build == "cpu":
+        yield Finding(
+            code="C306",
+            severity=Severity.WARNING,
+            message=f"{torch.pin.text} is the build for CPUs, and the run asks for GPUs",
+            hint="leave +cpu out, and the index of the CPU builds",
+            where=torch.where,
+        )
+        return
+    for kind, capability in find_gpu_kinds(case):
+        if has_kernels(torch.build, capability) is False:
+            yield _make_no_kernels(case, "C306", torch, kind, capability)
+            return
+
+
+def torch_may_have_no_kernels(case: Case) -> Iterator[Finding]:
+    """PyTorch is asked for without a version, and the newest one holds no code for this GPU. See C306."""
+    torch = find_torch(case)
+    if torch is None or torch.is_exact or not case.plan.gpus_per_node:
+        return
+    for kind, capability in find_gpu_kinds(case):
+        if has_kernels(torch.build, capability) is False:
+            yield _make_no_kernels(case, "C307", torch, kind, capability)
+            return
+
+
+def driver_is_too_old(case: Case) -> Iterator[Finding]:
+    """PyTorch's CUDA needs a newer driver than the nodes have.
+
+    It would say: The NVIDIA driver on your system is too old. A driver runs every CUDA of its own major version.
+    """
+    torch = find_torch(case)
+    cuda = torch.build.cuda if torch else None
+    if torch is None or cuda is None or not case.plan.gpus_per_node:
+        return
+    oldest = find_oldest_driver(cuda)
+    software = case.site.software
+    has = read_version(software.driver) if software.driver else None
+    if oldest and has and has < read_version(oldest):
+        said = f"the driver of {case.site.name} is {software.driver}"
+        wants = f"needs {oldest} or newer"
+    elif software.cuda and not has and read_version(cuda)[0] > read_version(software.cuda)[0]:
+        said = f"the driver of {case.site.name} runs CUDA up to {software.cuda}"
+        wants = "is newer"
+    else:
+        return
+    yield Finding(
+        code="C308",
+        severity=Severity.ERROR if torch.is_exact else Severity.WARNING,
+        message=f"{said}; CUDA {cuda} of torch {torch.build.name} {wants}",
+        hint=_advise_for_driver(has, software.cuda),
+        fact=f"software.driver of {case.site.name}",
+        where=torch.where,
+    )
+
+
+def processor_is_another(case: Case) -> Iterator[Finding]:
+    """Programs, environments and containers run only on the kind of processor they were made for.
+
+    On another one: cannot execute binary file: Exec format error.
+    """
+    nodes = {one.architecture for one in find_node_types(case)}
+    if len(nodes) != 1:
+        return
+    (node,) = nodes
+    named = _find_named_architecture(case, node)
+    wrong = [one for one in case.code.binaries if one.architecture != node]
+    fits = any(one.architecture == node for one in case.code.binaries)
+    severity = Severity.ERROR
+    if named:
+        message = named
+    elif wrong and not fits:
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        message = f"{wrong[0].path}{more} is made for {wrong[0].architecture}"
+    elif case.facts.architecture not in (None, node) and (made := _find_environment(case)):
+        severity = Severity.WARNING
+        message = f"login nodes are {case.facts.architecture}: an environment made there ({made}) does not run"
+    else:
+        return
+    yield Finding(
+        code="C309",
+        severity=severity,
+        message=f"{message}; nodes of {case.plan.partition} are {node}",
+        hint="another partition, or an environment made on a node of this one: srun -p "
+        f"{case.plan.partition} --pty bash",
+        fact=f"node.architecture of {case.site.name}",
+    )
+
+
+def glibc_is_too_old(case: Case) -> Iterator[Finding]:
+    """PyPI's PyTorch from 2.7 on needs glibc 2.28 (RHEL 8, Debian 10), and the site has an older one.
+
+    pip would say: No matching distribution found; an import: version `GLIBC_2.27' not found.
+    """
+    torch = find_torch(case)
+    has = read_version(case.facts.glibc or "")
+    if torch is None or not has or has >= (2, 28) or torch.is_conda or case.spec.environment.container:
+        return
+    if torch.build.version[:2] >= NEEDS_GLIBC_2_28 and not case.site.software.wheelhouse:
+        yield Finding(
+            code="C310",
+            severity=Severity.ERROR if torch.is_exact else Severity.WARNING,
+            message=f"torch {torch.build.name} needs glibc 2.28; {case.site.name} has {case.facts.glibc}",
+            hint='"torch<2.7", or a container',
+            fact="ldd --version at the login node",
+            where=torch.where,
+        )
+
+
+def tf32_changes_results(case: Case) -> Iterator[Finding]:
+    """From Ampere on GPUs can round 32-bit numbers to 19 bits (TF32): much faster, less exact.
+
+    PyTorch 1.7 to 1.11 does so by default. From 1.12 on it does for convolutions only, and not for products of
+    matrices: those are slower than they could be.
+    """
+    version = find_torch_version(case)
+    capabilities = [capability for _, capability in find_gpu_kinds(case)]
+    if version is None or not capabilities or min(capabilities) < 80 or not case.plan.gpus_per_node:
+        return
+    names = {name for file in look_at_code(case).python for words in file.module.mentions.values() for name in words}
+    names |= {name for file in look_at_code(case).python for name in file.module.main_mentions}
+    if {"allow_tf32", "set_float32_matmul_precision", "fp32_precision"} & names or not look_at_code(case).python:
+        return  # it is decided already, or nothing is known
+    shown = ".".join(map(str, version))
+    if (1, 7) <= version[:2] <= (1, 11):
+        message = f"torch {shown} rounds to TF32 on this GPU by default: faster, less exact"
+        lines = "torch.backends.cuda.matmul.allow_tf32 = False\ntorch.backends.cudnn.allow_tf32 = False"
+    elif version[:2] >= (1, 12):
+        message = f"torch {shown} does not use TF32 for products of matrices on this GPU unless told: slower, exact"
+        lines = "torch.backends.cuda.matmul.allow_tf32 = True\ntorch.backends.cudnn.allow_tf32 = True"
+    else:
+        return
+    yield Finding(code="C311", severity=Severity.ADVICE, message=message, hint=lines)
+
+
+def torch_is_known_to_fail(case: Case) -> Iterator[Finding]:
+    """PyTorch 1.10 may fail without a pattern with DistributedDataParallel; centres advise against it."""
+    version = find_torch_version(case)
+    if version is None or version[:2] != (1, 10):
+        return
+    for file, call in look_at_code(case).calls():
+        if call.name.endswith("DistributedDataParallel"):
+            yield Finding(
+                code="C312",
+                severity=Severity.WARNING,
+                message=f"torch {'.'.join(map(str, version))} may fail with DistributedDataParallel",
+                hint='"torch==1.11.0" or newer, or 1.9',
+                where=file.where(call.line),
+            )
+            return
+
+
+def container_sees_no_gpu(case: Case) -> Iterator[Finding]:
+    """Apptainer and Singularity show the GPUs inside only with --nv (NVIDIA) or --rocm (AMD)."""
+    if not case.plan.gpus_per_node:
+        return
+    for script in look_at_code(case).shell:
+        for command in script.commands:
+            at = next((at for at, word in enumerate(command.words) if _is_container_tool(word)), None)
+            rest = command.words[at + 1 :] if at is not None else ()
+            if not {"exec", "run", "shell"} & set(rest[:3]) or {"--nv", "--rocm", "--nvccli"} & set(rest):
+                continue
+            yield Finding(
+                code="C313",
+                severity=Severity.WARNING,
+                message=f"{command.words[at or 0]} {rest[0]} without --nv: the program inside sees no GPU",
+                hint=f"{command.words[at or 0]} {rest[0]} --nv …",
+                where=script.where(command.line),
+            )
+            return
+
+
+def _make_no_kernels(case: Case, code: str, torch: Torch, kind: str, capability: int) -> Finding:
+    wheels = (gpu.wheels if (gpu := case.site.gpu(kind)) else None) or None
+    # The site names builds of somebody's for this GPU: those may be meant.
+    is_sure = torch.is_exact and wheels is None
+    held = torch.build.kernels
+    holds = f"; it has {', '.join(format_capability(one) for one in held)}" if held and not torch.is_conda else ""
+    taken = "" if torch.is_exact else f", which pip takes for {torch.pin.text!r},"
+    return Finding(
+        code=code,
+        severity=Severity.ERROR if is_sure else Severity.WARNING,
+        message=f"torch {torch.build.name}{taken} has no kernels for the {kind} "
+        f"({format_capability(capability)}){holds}",
+        hint=_advise_build(capability, torch.build.kernels, wheels),
+        fact=f"gpu.{kind}.capability of {case.site.name}, and the architectures in PyTorch's wheels",
+        where=torch.where,
+    )
+
+
+def _advise_build(capability: int, held: tuple[int, ...] | None, wheels: str | None) -> str | None:
+    """The newest release that works on an old GPU, the oldest on a new one."""
+    if held and capability > max(held):
+        first = find_first_working(capability)
+        return f'"torch>={first.name}"' if first else None
+    own, other = find_last_working(capability)
+    ways = [f'"torch=={own.name}.*" from PyPI'] if own else []
+    if other and other.cuda and (own is None or other.version > own.version):
+        ways.append(f'"torch=={other.version[0]}.{other.version[1]}.*" with -i {_INDEX}{tag_of(other.cuda)}')
+    ways += [f"a build for it: {wheels}"] if wheels else []
+    return ", or ".join(ways) or None
+
+
+def _advise_for_driver(has: tuple[int, ...] | None, cuda: str | None) -> str:
+    major = read_version(cuda)[0] if cuda else 11 if has and has < (525,) else 12
+    tag = "cu118" if major == 11 else "cu126" if major == 12 else f"cu{major}0"
+    return f"a build for CUDA {major}: pip install torch -i {_INDEX}{tag}, or the site's module"
+
+
+def _find_named_architecture(case: Case, node: str) -> str | None:
+    """Something of the run whose very name says that it is made for another processor."""
+    wanted = case.spec.environment
+    texts = {
+        "environment.container": wanted.container,
+        "environment.venv": wanted.venv,
+        "environment.conda": wanted.conda,
+        "environment.activate": wanted.activate,
+        "run.command": case.spec.command,
+    }
+    texts |= {one.path: one.text for one in case.code.files if one.path.endswith("requirements.txt")}
+    for where, text in texts.items():
+        words = (text or "").split()
+        for word in words if not where.endswith(".txt") else (one for one in words if one.endswith(".whl")):
+            word = word[-_LONGEST_NAME:]
+            found = {
+                meant for name, meant in _ARCHITECTURES.items() if re.search(rf"(?<![a-z0-9]){name}", word.lower())
+            }
+            if found and node not in found:
+                return f"{where} names {word!r}, made for {found.pop()}"
+    return None
+
+
+def _find_environment(case: Case) -> str | None:
+    wanted = case.spec.environment
+    return wanted.venv or wanted.conda or wanted.container or wanted.activate
+
+
+def _is_container_tool(word: str) -> bool:
+    return word.rpartition("/")[2] in {"apptainer", "singularity"}

@@ -1,0 +1,68 @@
+"""Cases with code in them: train.py, which the command runs, and files beside it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tests.builders import CPU_NODE, GPU, GPU_NODE, PLAN, SITE, SPEC
+from windlass.core.case import Case
+from windlass.core.code import Binary, Code, Language, SourceFile
+from windlass.core.facts import Facts
+from windlass.core.plan import Plan
+from windlass.core.run import RunSpec
+from windlass.core.site import GpuDialect, GpuKind, Login, Rules, Site, Software
+
+ONE_GPU = replace(PLAN, partition="gpu", gpus_per_node=1, gpu_dialect=GpuDialect.GRES, cpus_per_task=8)
+FOUR_GPUS = replace(ONE_GPU, gpus_per_node=4, tasks_per_node=4)
+REMOTE = replace(SITE, login=Login(host="login.example.org"))
+OFFLINE = replace(REMOTE, rules=Rules(compute_internet=False))
+NO_HOME = replace(REMOTE, rules=Rules(jobs_from_home=False))
+ALICE = Facts(user="alice", home="/home/alice", root="/scratch/alice/windlass")
+KINDS = {Language.PYTHON: (".py",), Language.SHELL: (".sh",)}
+DDP = "from torch.nn.parallel import DistributedDataParallel as DDP\nDDP(model)"
+LOADER = "from torch.utils.data import DataLoader"
+BERT = "from transformers import AutoModel\nmodel = AutoModel.from_pretrained('bert-base-uncased')"
+TRAINER = "from lightning import Trainer\ntrainer = Trainer(devices={}, num_nodes={})"
+STUDY = "import optuna\noptuna.create_study(storage='{}')"
+PREFETCH = "from huggingface_hub import snapshot_download\ndef prefetch():\n    snapshot_download('a/b')"
+
+
+def make_code(files: Mapping[str, str], *binaries: Binary) -> Code:
+    def find_language(path: str) -> Language:
+        return next((kind for kind, endings in KINDS.items() if path.endswith(endings)), Language.OTHER)
+
+    made = (SourceFile(path=path, text=text, language=find_language(path)) for path, text in files.items())
+    return Code(files=tuple(made), paths=frozenset(files), binaries=binaries)
+
+
+def code_case(
+    *lines: str,
+    plan: Plan = ONE_GPU,
+    site: Site = REMOTE,
+    facts: Facts = ALICE,
+    spec: RunSpec = SPEC,
+    files: Mapping[str, str] | None = None,
+) -> Case:
+    """`lines`: of train.py, which the command runs."""
+    code = make_code({"train.py": "\n".join(lines) + "\n", **(files or {})})
+    return Case(spec=spec, plan=plan, site=site, facts=facts, code=code)
+
+
+def run(command: str, **env: str) -> RunSpec:
+    return replace(SPEC, command=command, env=env)
+
+
+def site_with(kind: GpuKind, *, software: Software | None = None, architecture: str = "x86_64") -> Site:
+    node = replace(GPU_NODE, gpu=kind.name, architecture=architecture)
+    return replace(
+        REMOTE, gpus=(kind,), node_types=(CPU_NODE, node), partitions=(GPU,), software=software or Software()
+    )
+
+
+def pinned(line: str, site: Site, *code: str, **more: str) -> Case:
+    return code_case(*code, site=site, files={"requirements.txt": line + "\n", **more})
+
+
+V100 = site_with(GpuKind(name="v100", capability="7.0"))
+K40 = site_with(GpuKind(name="k40", wheels="https://example.org/legacy"))
+A100 = site_with(GpuKind(name="a100"))
+POWER = site_with(GpuKind(name="v100"), architecture="ppc64le")

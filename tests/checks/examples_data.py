@@ -1,0 +1,116 @@
+"""C410 to C414, C416: the data of the run."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from tests.builders import GPU_NODE, PLAN, SITE, SPEC
+from tests.checks.cases import NOW, ONE_GPU, REMOTE, Example, case
+from windlass.core.case import DataSeen
+from windlass.core.facts import Facts, SeenQuota
+from windlass.core.run import Data, Staging
+from windlass.core.site import Area, Rules
+
+GB = 10**9
+DAY_S = 86_400
+SCRATCH = Area(name="scratch", path="/scratch", purge_days=60, quota_files=1_000_000)
+STORED = replace(SITE, storage=(SCRATCH,))
+MANY = DataSeen(name="set", bytes=150 * GB, files=1_400_000)
+ADVISED = replace(
+    SITE,
+    rules=Rules(data_in_memory_gb=10, data_on_node_gb=100),
+    node_types=(replace(GPU_NODE, local_disk_gb=50),),
+)
+SET = DataSeen(name="set", bytes=9 * GB, files=10)
+ON_SCRATCH = replace(SPEC, data={"set": Data(source="/scratch/alice/set.tar")})
+LONG = replace(PLAN, total_time=timedelta(days=5))
+
+
+def staged(stage: Staging) -> dict[str, Data]:
+    return {"set": Data(source="set", stage=stage)}
+
+
+EXAMPLES = {
+    "C410": Example(
+        trips=case(site=STORED, data=(MANY,)),
+        passes=case(site=STORED, data=(replace(MANY, files=1_000_000),)),
+        says="data.set has 1400000 files; scratch holds 1000000",
+        also_trips=(
+            case(
+                site=STORED,
+                data=(replace(MANY, files=2),),
+                facts=Facts(quotas=(SeenQuota(area="scratch", path="/scratch", used_files=999_999),)),
+            ),
+            case(site=replace(SITE, storage=(replace(SCRATCH, quota_gb=100),)), data=(replace(MANY, files=1),)),
+        ),
+        also_passes=(case(data=(MANY,)), case(site=STORED, data=(DataSeen(name="set"),))),
+    ),
+    "C411": Example(
+        trips=case(site=REMOTE, data=(DataSeen(name="set", bytes=GB, files=100_000, is_partial=True),)),
+        passes=case(site=REMOTE, data=(DataSeen(name="set", bytes=GB, files=9_999),)),
+        says="data.set has more than 100000 files of 0.01 MB on average",
+        also_trips=(case(site=REMOTE, data=(DataSeen(name="set", bytes=GB, files=10_001),)),),
+        also_passes=(
+            case(site=REMOTE, data=(DataSeen(name="set", bytes=20 * GB, files=10_001),)),
+            case(site=SITE, data=(MANY,)),  # this very machine
+            case(site=REMOTE, data=(DataSeen(name="set", bytes=0, files=0),)),
+        ),
+    ),
+    "C412": Example(
+        trips=case(site=ADVISED, plan=ONE_GPU, data=(SET,)),
+        passes=case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=51 * GB),)),  # the disk has 50 GB
+        says="data.set has 9.0 GB; up to 10 GB alpha advises to load it into memory at the start",
+        also_trips=(case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=11 * GB),)),),
+        also_passes=(
+            case(plan=ONE_GPU, data=(SET,)),
+            case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=1000),)),
+            case(site=ADVISED, data=(SET,), spec=replace(SPEC, data=staged(Staging.SHARED))),
+        ),
+    ),
+    "C413": Example(
+        trips=case(site=STORED, spec=ON_SCRATCH, plan=LONG, data=(replace(SET, oldest=NOW - 56 * DAY_S),)),
+        passes=case(site=STORED, spec=ON_SCRATCH, plan=LONG, data=(replace(SET, oldest=NOW - 54 * DAY_S),)),
+        says="data.set lies on scratch, which removes files after 60 days; some of it was last used 56 days ago",
+        also_trips=(case(site=STORED, spec=ON_SCRATCH, plan=replace(PLAN, total_time=timedelta(days=60))),),
+        also_passes=(
+            case(site=STORED, spec=ON_SCRATCH),
+            case(spec=ON_SCRATCH, plan=LONG, data=(replace(SET, oldest=NOW - 56 * DAY_S),)),
+        ),
+    ),
+    "C414": Example(
+        trips=case(
+            site=replace(SITE, rules=Rules(tmp_in_memory=True)),
+            spec=replace(SPEC, command="python train.py --cache /tmp/cache"),
+            plan=replace(PLAN, memory_mb=4000),
+        ),
+        passes=case(
+            site=replace(SITE, rules=Rules(tmp_in_memory=True)), spec=replace(SPEC, command="python train.py --tmp x")
+        ),
+        says="the command uses /tmp, which at alpha counts against the job's memory of 4000 MB",
+        also_passes=(case(spec=replace(SPEC, command="python train.py --cache /tmp/cache")),),
+    ),
+    "C417": Example(
+        trips=case(spec=ON_SCRATCH, data=(DataSeen(name="set", is_missing=True),)),
+        passes=case(spec=ON_SCRATCH, data=(DataSeen(name="set", files=0),)),
+        says="data.set should be /scratch/alice/set.tar, and alpha has nothing there",
+        also_passes=(case(spec=ON_SCRATCH),),
+    ),
+    "C416": Example(
+        trips=case(
+            site=ADVISED,
+            plan=ONE_GPU,
+            data=(replace(SET, bytes=51 * GB),),
+            spec=replace(SPEC, data=staged(Staging.LOCAL)),
+        ),
+        passes=case(
+            site=ADVISED,
+            plan=ONE_GPU,
+            data=(replace(SET, bytes=50 * GB),),
+            spec=replace(SPEC, data=staged(Staging.LOCAL)),
+        ),
+        says="data.set has 51.0 GB; the node's own disk has 50.0 GB",
+        also_trips=(
+            case(plan=replace(PLAN, memory_mb=8000), data=(SET,), spec=replace(SPEC, data=staged(Staging.MEMORY))),
+        ),
+        also_passes=(case(data=(SET,), spec=replace(SPEC, data=staged(Staging.MEMORY))),),
+    ),
+}

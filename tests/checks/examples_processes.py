@@ -1,0 +1,59 @@
+"""C512 to C515: whether the code uses what the plan gives it."""
+
+from dataclasses import replace
+
+from tests.checks.cases import Example
+from tests.checks.code_cases import DDP, FOUR_GPUS, LOADER, TRAINER, code_case, run
+
+EXAMPLES = {
+    "C512": Example(
+        trips=code_case("import torch", "model.cuda()", plan=FOUR_GPUS),
+        passes=code_case("import torch", DDP, plan=FOUR_GPUS),
+        says="the run has 4 GPUs, and nothing in train.py shares work among them",
+        also_passes=(
+            code_case("import torch"),
+            code_case("import torch, mylibrary", plan=FOUR_GPUS),  # it may do it
+            code_case("import torch, lightning", plan=FOUR_GPUS),
+            code_case("import numpy", plan=FOUR_GPUS),
+            code_case(
+                "import torch", "import os", "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))", plan=FOUR_GPUS
+            ),
+            code_case("import torch", "import engine", plan=FOUR_GPUS, files={"engine.py": DDP}),
+            code_case("import torch", "import torch.distributed as dist", plan=FOUR_GPUS),
+        ),
+    ),
+    "C513": Example(
+        trips=code_case(TRAINER.format(2, 1), plan=FOUR_GPUS),
+        passes=code_case(TRAINER.format(4, 1), plan=FOUR_GPUS),
+        says="Lightning's Trainer has devices=2 where a node has 4 GPUs",
+        also_trips=(
+            code_case("import pytorch_lightning as pl", "pl.Trainer(devices=4)", plan=replace(FOUR_GPUS, nodes=2)),
+        ),
+        also_passes=(
+            code_case(TRAINER.format(-1, 1), plan=FOUR_GPUS),
+            code_case(TRAINER.format("'auto'", 1), plan=FOUR_GPUS),
+            code_case(TRAINER.format("args.devices", "args.nodes"), plan=FOUR_GPUS),
+            code_case("from transformers import Trainer", "Trainer(devices=2)", plan=FOUR_GPUS),
+            code_case("from lightning import Trainer", "Trainer(**options)", plan=replace(FOUR_GPUS, nodes=2)),
+        ),
+    ),
+    "C514": Example(
+        trips=code_case("import horovod.torch", LOADER, "DataLoader(data, num_workers=4)"),
+        passes=code_case("import horovod.torch", LOADER, "DataLoader(data, num_workers=0)"),
+        says="DataLoader(num_workers=4) with Horovod: forked workers do not go with MPI",
+        also_passes=(
+            code_case(LOADER, "DataLoader(data, num_workers=4)"),
+            code_case(
+                "import horovod.torch",
+                LOADER,
+                "DataLoader(d, num_workers=4)",
+                spec=run("horovodrun --gloo python train.py"),
+            ),
+        ),
+    ),
+    "C515": Example(
+        trips=code_case(spec=run("python -m torch.distributed.launch train.py")),
+        passes=code_case(spec=run("python -m torch.distributed.run train.py")),
+        says="torch.distributed.launch is outdated",
+    ),
+}

@@ -1,0 +1,144 @@
+"""C306 to C313: whether the software fits the machine."""
+
+from dataclasses import replace
+
+from tests.builders import PLAN, SPEC
+from tests.checks.cases import Example
+from tests.checks.code_cases import (
+    A100,
+    DDP,
+    K40,
+    ONE_GPU,
+    POWER,
+    REMOTE,
+    V100,
+    code_case,
+    make_code,
+    pinned,
+    run,
+    site_with,
+)
+from windlass.core.code import Binary
+from windlass.core.facts import Facts
+from windlass.core.run import Environment
+from windlass.core.site import GpuKind, Software
+
+EXAMPLES = {
+    "C306": Example(
+        trips=pinned("torch==2.13.0", V100),
+        passes=pinned("torch==2.10.0", V100),
+        says="torch 2.13.0 has no kernels for the v100 (7.0); it has 7.5, 8.0, 8.6, 9.0, 10.0, 12.0",
+        also_trips=(
+            pinned("torch==2.13.0+cu130", V100),
+            pinned("torch==1.3.1", K40),
+            pinned("torch==1.13.1", site_with(GpuKind(name="h100"))),
+            pinned("torch==2.1.0+cpu", A100),
+            replace(pinned("torch==2.13.0", V100), plan=replace(ONE_GPU, gpu_spelled="v100")),
+            code_case(site=K40, files={"environment.yml": "dependencies:\n  - pytorch=1.7\n"}),
+            code_case(
+                site=V100,
+                files={"requirements.txt": "torch", "uv.lock": '[[package]]\nname = "torch"\nversion = "2.13.0"\n'},
+            ),
+        ),
+        also_passes=(
+            replace(pinned("torch==2.13.0", V100), spec=run("apptainer exec --nv image.sif python train.py")),
+            pinned("torch==2.13.0", A100),
+            pinned("torch==2.14.0+cu126", V100),
+            pinned("torch==2.13.0", REMOTE),  # an A100
+            pinned("torch==2.13.0", replace(V100, software=Software(wheelhouse="/cvmfs/wheels"))),
+            replace(pinned("torch==2.13.0", V100), plan=replace(ONE_GPU, gpus_per_node=0)),
+            replace(pinned("torch==2.13.0", V100), plan=replace(ONE_GPU, modules=("PyTorch/2.1.2-CUDA-12.1",))),
+            pinned("tensorflow==2.4.0", K40),  # conda's and pip's TensorFlow run there
+            pinned("tensorflow==2.4.0", V100),
+            pinned("torchvision==0.25", V100),
+            pinned("torch==1.2.0", K40),
+            code_case(site=V100, files={"nested/requirements.txt": "torch==2.13.0"}),
+            pinned("torch==2.13.0", site_with(GpuKind(name="mystery"))),
+        ),
+    ),
+    "C307": Example(
+        trips=pinned("torch>=2.0", V100),
+        passes=pinned("torch>=2.0,<2.11", V100),
+        says="torch 2.15, which pip takes for 'torch>=2.0', has no kernels for the v100 (7.0); "
+        "it has 7.5, 8.0, 8.6, 9.0, 10.0, 12.0",
+        also_trips=(
+            pinned("torch", V100),
+            code_case(site=V100, files={"pyproject.toml": '[project]\ndependencies = ["torch>=2"]'}),
+        ),
+        also_passes=(
+            pinned("torch", A100),
+            pinned("torch==2.13.0", V100),
+            pinned("torch<2.8", V100),
+        ),
+    ),
+    "C308": Example(
+        trips=pinned("torch==2.1.2", site_with(GpuKind(name="a100"), software=Software(driver="470.82.01"))),
+        passes=pinned("torch==2.1.2", site_with(GpuKind(name="a100"), software=Software(driver="525.60.13"))),
+        says="the driver of alpha is 470.82.01; CUDA 12.1 of torch 2.1.2 needs 525.60.13 or newer",
+        also_trips=(pinned("torch==2.11.0", site_with(GpuKind(name="a100"), software=Software(cuda="12.4"))),),
+        also_passes=(
+            pinned("torch==2.1.2", A100),
+            pinned("torch==2.1.2+cu118", site_with(GpuKind(name="a100"), software=Software(driver="470.82.01"))),
+            pinned("torch==2.1.2", site_with(GpuKind(name="a100"), software=Software(cuda="12.0"))),
+        ),
+    ),
+    "C309": Example(
+        trips=replace(code_case(site=POWER), code=make_code({}, Binary(path="bin/solver", architecture="x86_64"))),
+        passes=replace(code_case(site=POWER), code=make_code({}, Binary(path="bin/solver", architecture="ppc64le"))),
+        says="bin/solver is made for x86_64; nodes of gpu are ppc64le",
+        also_trips=(
+            replace(code_case(site=POWER), spec=replace(SPEC, environment=Environment(container="image-amd64.sif"))),
+            replace(
+                code_case(site=POWER, facts=Facts(architecture="x86_64")),
+                spec=replace(SPEC, environment=Environment(activate="source ~/env/bin/activate")),
+            ),
+            pinned("https://example.org/x-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", POWER),
+        ),
+        also_passes=(
+            code_case(site=POWER),
+            code_case(site=POWER, facts=Facts(architecture="x86_64")),  # nothing was made there
+            replace(code_case(), spec=replace(SPEC, environment=Environment(container="image_x86_64.sif"))),
+            replace(
+                code_case(site=POWER),
+                code=make_code(
+                    {}, Binary(path="x86/a", architecture="x86_64"), Binary(path="p/a", architecture="ppc64le")
+                ),
+            ),
+        ),
+    ),
+    "C310": Example(
+        trips=replace(pinned("torch==2.7.0", A100), facts=Facts(glibc="2.17")),
+        passes=replace(pinned("torch==2.6.0", A100), facts=Facts(glibc="2.17")),
+        says="torch 2.7.0 needs glibc 2.28; alpha has 2.17",
+        also_passes=(
+            pinned("torch==2.7.0", A100),
+            replace(pinned("torch==2.7.0", A100), facts=Facts(glibc="2.28")),
+        ),
+    ),
+    "C311": Example(
+        trips=pinned("torch==1.11.0", A100, "import torch"),
+        passes=pinned("torch==1.11.0", V100, "import torch"),
+        says="torch 1.11.0 rounds to TF32 on this GPU by default: faster, less exact",
+        also_trips=(pinned("torch==2.3.0", A100, "import torch"),),
+        also_passes=(
+            pinned("torch==1.11.0", A100, "import torch", "torch.backends.cuda.matmul.allow_tf32 = False"),
+            pinned("torch==1.6.0", A100, "import torch"),
+            pinned("torch", A100, "import torch"),
+        ),
+    ),
+    "C312": Example(
+        trips=pinned("torch==1.10.2", V100, DDP),
+        passes=pinned("torch==1.11.0", V100, DDP),
+        says="torch 1.10.2 may fail with DistributedDataParallel",
+        also_passes=(pinned("torch==1.10.2", V100, "import torch"),),
+    ),
+    "C313": Example(
+        trips=code_case(spec=run("apptainer exec image.sif python train.py")),
+        passes=code_case(spec=run("apptainer exec --nv image.sif python train.py")),
+        says="apptainer exec without --nv: the program inside sees no GPU",
+        also_passes=(
+            code_case(spec=run("apptainer pull image.sif docker://a/b")),
+            code_case(spec=run("echo apptainer exec"), plan=PLAN),
+        ),
+    ),
+}
