@@ -1,8 +1,9 @@
 """The options of sbatch, srun and salloc, and the environment variables that stand for them."""
 
+from windlass.core import sbatch_options
 from windlass.pocket.getopt import Grammar, make_grammar
 
-# Marks: `name=X` needs a value (short form -X), `name?` may have one, `name.` has none.
+# Marks: `name=X` needs a value (short form -X), `name?` may have one, `name.` has none. sbatch's table is in core.
 _SHARED = """
 account=A acctg-freq= bb= bbf= begin=b chdir=D cluster-constraint= clusters=M comment= constraint=C
 container= contiguous. core-spec=S cores-per-socket= cpu-freq= cpus-per-gpu= cpus-per-task=c deadline=
@@ -12,11 +13,8 @@ kill-on-invalid-dep= licenses=L mail-type= mail-user= mcs-label= mem= mem-bind= 
 mincpus= network= nice? no-kill?k nodefile=F nodelist=w nodes=N ntasks=n ntasks-per-core= ntasks-per-gpu=
 ntasks-per-node= ntasks-per-socket= overcommit.O oversubscribe.s partition=p power= prefer= priority= profile=
 qos=q quiet.Q reboot. reservation= signal= sockets-per-node= spread-job. switches= thread-spec=
-threads-per-core= time=t time-min= tmp= uid= usage. use-min-nodes. verbose.v version.V wait-all-nodes= wckey=
-"""
-_SBATCH = """
-array=a batch= error=e export= export-file= ignore-pbs. input=i no-requeue. open-mode= output=o parsable.
-propagate? requeue. test-only. wait.W wrap=
+threads-per-core= tasks-per-node>ntasks-per-node
+time=t time-min= tmp= uid= usage. use-min-nodes. verbose.v version.V wait-all-nodes= wckey=
 """
 _SRUN = """
 accel-bind= bcast? compress? cpu-bind= disable-status.X distribution=m epilog= error=e exact. export= het-group=
@@ -25,11 +23,10 @@ open-mode= output=o overlap. preserve-env.E prolog= propagate? pty. relative=r r
 slurmd-debug= task-epilog= task-prolog= test-only. threads=T unbuffered.u wait=W whole.
 """
 _SALLOC = "bell. no-bell. no-shell. immediate?I wait="
-_ALIASES = "tasks-per-node:ntasks-per-node"
 
-SBATCH: Grammar = make_grammar("sbatch", _SHARED + _SBATCH, aliases=_ALIASES)
-SRUN: Grammar = make_grammar("srun", _SHARED + _SRUN, aliases=_ALIASES)
-SALLOC: Grammar = make_grammar("salloc", _SHARED + _SALLOC, aliases=_ALIASES)
+SBATCH: Grammar = Grammar(options=sbatch_options.SBATCH)
+SRUN: Grammar = make_grammar("srun", _SHARED + _SRUN)
+SALLOC: Grammar = make_grammar("salloc", _SHARED + _SALLOC)
 
 _EVERYWHERE = {
     "ACCOUNT": "account",

@@ -24,8 +24,8 @@ _GRAMMAR = make_grammar(
     completion.c constraints=C delimiter= duplicates.D endtime=E env-vars. federation. file=f flags=F format=o
     gid=g group= helpformat.e help.h jobs=j local. long.l me. name= ncpus=I nnodes=i nodelist=N noconvert.
     noheader.n parsable.p parsable2.P partition=r qos=q reason=R starttime=S state=s timelimit-max=K
-    timelimit-min=k truncate.T uid= units= usage. user=u verbose.v version.V wckeys=W whole-hetjob? x-uid=""",
-    aliases="job:jobs jobname:name",
+    timelimit-min=k truncate.T uid= units= usage. user=u verbose.v version.V wckeys=W whole-hetjob?
+    x-uid= job>jobs jobname>name""",
     permutes=True,
     bad_usage=1,
 )

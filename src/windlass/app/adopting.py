@@ -1,0 +1,60 @@
+"""`adopt`: from a batch script to a windlass.toml that plans to the same job, with the script's body kept."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass.core.adoption import Adoption, Left, adopt_script
+from windlass.core.sbatch_script import read_script
+from windlass.edges.files import save_file
+from windlass.edges.script_files import NoScript, load_script
+from windlass.errors import UsageError, WindlassError
+
+_BODY_MODE = 0o755
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adopted:
+    path: Path
+    text: str
+    body_path: Path | None
+    left: tuple[Left, ...]
+    refusal: str | None  # what sbatch says to the script, where it refuses it
+
+
+def adopt(script_path: Path, into: Path, *, force: bool = False) -> Adopted:
+    """Writes the run file and, where the script stays one, its body beside it. What is there is not written over."""
+    try:
+        script = read_script(load_script(script_path))
+    except NoScript as problem:
+        raise UsageError(f"{script_path} cannot be adopted: {problem}", hint="windlass adopt train.sh") from problem
+    adoption = adopt_script(script, name=script_path.stem or "run")
+    body_path = into.parent / adoption.body_name if adoption.body is not None else None
+    _refuse_to_overwrite(script_path, into, body_path, force=force)
+    _save(adoption, into, body_path)
+    return Adopted(
+        path=into,
+        text=adoption.toml,
+        body_path=body_path,
+        left=adoption.left,
+        refusal=script.troubles[0].said if script.troubles else None,
+    )
+
+
+def _refuse_to_overwrite(script_path: Path, into: Path, body_path: Path | None, *, force: bool) -> None:
+    for path in (into, body_path):
+        if path is None:
+            continue
+        if path.exists() and script_path.exists() and path.samefile(script_path):
+            raise UsageError(f"{path} is the script itself", hint="windlass adopt FILE -o windlass.toml")
+        if not force and (path.exists() or path.is_symlink()):
+            raise UsageError(f"{path} is there already; nothing was written", hint="windlass adopt FILE --force")
+    if not into.parent.is_dir():
+        raise UsageError(f"there is no folder {into.parent}")
+
+
+def _save(adoption: Adoption, into: Path, body_path: Path | None) -> None:
+    """The body first: a run file must not name what is not there."""
+    if body_path is not None and adoption.body is not None:
+        data = adoption.body.encode("utf-8", "surrogateescape")
+        save_file(body_path, data, mode=_BODY_MODE, error=WindlassError)
+    save_file(into, adoption.toml.encode("utf-8", "replace"), mode=None, error=WindlassError)

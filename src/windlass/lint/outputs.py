@@ -1,0 +1,108 @@
+"""Where the job's words go."""
+
+import re
+from collections.abc import Iterator
+
+from windlass.core.finding import Severity
+from windlass.core.sbatch_script import Option
+from windlass.lint.mark import Mark
+from windlass.lint.subject import Subject
+
+_UNIQUE = re.compile(r"%\d*[jJA]")
+_TASK = re.compile(r"%\d*[ajJ]")
+_FORGOTTEN = re.compile(r"(?<![%\w])[jJ](?=\.|$)")
+_DEFAULT_LOG = re.compile(r"slurm-(\$\{?SLURM_JOB_?ID\}?|%j|\*|\d+|\$\{?1\}?|<\w+>)\.out")
+_DISCARDED = ("/dev/null", "none", "")
+
+
+def logs_overwrite_each_other(subject: Subject) -> Iterator[Mark]:
+    """Every run writes to the same file: the log of the one before is gone. %j is the job's number."""
+    for option in _outputs(subject):
+        if subject.has("array") or _FORGOTTEN.search(option.value) or _UNIQUE.search(option.value):
+            continue
+        if subject.value("open-mode")[:1].lower() != "a":
+            message = f"every run overwrites {option.value}"
+            yield subject.at_option(
+                option, Severity.WARNING, message, hint=f"--{option.name}={_with_number(option.value)}"
+            )
+
+
+def array_logs_overwrite_each_other(subject: Subject) -> Iterator[Mark]:
+    """The tasks of the array write into one file at the same time. %A is the array's number, %a the task's."""
+    for option in _outputs(subject):
+        if subject.has("array") and not _TASK.search(option.value) and subject.value("open-mode")[:1].lower() != "a":
+            message = f"all tasks of the array write to {option.value}"
+            hint = f"--{option.name}={_with_number(option.value, '%A_%a')}"
+            yield subject.at_option(option, Severity.ERROR, message, hint=hint)
+
+
+def percent_is_missing(subject: Subject) -> Iterator[Mark]:
+    """A lone j or J in a log's name is the letter; the job's number is %j."""
+    for option in _outputs(subject):
+        if _FORGOTTEN.search(option.value):
+            hint = f"--{option.name}={_FORGOTTEN.sub('%j', option.value)}"
+            yield subject.at_option(
+                option, Severity.WARNING, "j without % is the letter, not the job's number", hint=hint
+            )
+
+
+def log_folder_must_be_there(subject: Subject) -> Iterator[Mark]:
+    """The folder of the log must be there when the job starts, else it fails at once, without a word anywhere.
+
+    Slurm makes no folders: JobState=FAILED, Reason=JobLaunchFailure, ExitCode=0:53.
+    """
+    made = _made_folders(subject)
+    for option in _outputs(subject):
+        folder = _folder(option.value)
+        if folder and not folder.startswith(("/", "~", "$")) and folder not in made:
+            message = f"the folder {folder} must be there before you submit"
+            yield subject.at_option(option, Severity.WARNING, message, hint=f"mkdir -p {folder}")
+
+
+def log_folder_is_made_too_late(subject: Subject) -> Iterator[Mark]:
+    """The script makes the folder of its own log, but when it is missing the job never starts, and makes nothing."""
+    folders = {_folder(option.value) for option in _outputs(subject)} - {"", "."}
+    for command in subject.calls("mkdir"):
+        for word in command.words[1:]:
+            if word.rstrip("/").removeprefix("./") in folders:
+                message = f"too late: without {word} the job does not start"
+                yield subject.at_command(command, Severity.ERROR, message, hint=f"before you submit: mkdir -p {word}")
+
+
+def log_is_elsewhere(subject: Subject) -> Iterator[Mark]:
+    """The script speaks of slurm-NUMBER.out, but --output names another file."""
+    option = subject.option("output")
+    if option is None or "slurm-" in option.value:
+        return
+    for number, line in enumerate(subject.script.lines, 1):
+        if not line.startswith("#SBATCH") and (match := _DEFAULT_LOG.search(line)):
+            yield Mark(
+                severity=Severity.WARNING,
+                message=f"the log is {option.value}, not {match[0]}",
+                line=number,
+                column=match.start() + 1,
+                length=len(match[0]),
+            )
+
+
+def _outputs(subject: Subject) -> Iterator[Option]:
+    for name in ("output", "error"):
+        option = subject.option(name)
+        if option is not None and option.value not in _DISCARDED and not option.value.startswith("/dev/"):
+            yield option
+
+
+def _folder(value: str) -> str:
+    folder = value.rpartition("/")[0].removeprefix("./")
+    return "" if folder in (".", "..") or "%" in folder else folder
+
+
+def _made_folders(subject: Subject) -> set[str]:
+    return {word.rstrip("/").removeprefix("./") for one in subject.calls("mkdir") for word in one.words[1:]}
+
+
+def _with_number(value: str, number: str = "%j") -> str:
+    head, slash, name = value.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    named = f"{stem}-{number}.{ending}" if dot and stem else f"{name}-{number}"
+    return f"{head}{slash}{named}"
