@@ -1,132 +1,24 @@
-"""Every diagnosis: an end that it explains, and one that it leaves to others."""
+"""Every diagnosis: an end that it explains, and one that it leaves to others; and which of several comes first."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import RECORD
-from windlass.core.jobs import JobState
-from windlass.core.record import RunRecord, RunState
-from windlass.core.symptoms import Symptoms
+from tests.builders import PLAN, RECORD, SITE
+from tests.diagnoses.ends import DONE, FAILED, NO_FILE, PLANNED, RUNNING, after, waits
+from tests.diagnoses.examples import EXAMPLES, MORE
+from windlass.core.facts import Facts, SeenPartition
+from windlass.core.record import RunState
+from windlass.core.symptoms import RankLog, Symptoms, Waiting, WaitingKind
 from windlass.diagnoses import DIAGNOSES, diagnose
 
-FAILED = replace(RECORD, state=RunState.FAILED, exit_code=1)
-DONE = replace(RECORD, state=RunState.DONE, exit_code=0)
-NO_FILE = "python: can't open file '/code/missing.py': [Errno 2] No such file or directory"
+MANY_RANKS = replace(PLAN, nodes=2, tasks_per_node=4)
 
 
-def after(record: RunRecord, *log: str) -> Symptoms:
-    return Symptoms(record=record, log_tail="\n".join(("epoch 1", *log)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Example:
-    trips: Symptoms
-    passes: Symptoms
-    says: str
-
-
-EXAMPLES: dict[str, Example] = {
-    "D001": Example(
-        trips=Symptoms(
-            record=replace(RECORD, state=RunState.WAITING, reason="Priority"),
-            waiting_words="others first",
-            waiting_hint="windlass ps",
-        ),
-        passes=after(replace(RECORD, state=RunState.RUNNING)),
-        says="others first",
-    ),
-    "D101": Example(
-        trips=after(replace(RECORD, state=RunState.NOT_SUBMITTED, reason="Slurm said no")),
-        passes=after(replace(RECORD, state=RunState.SUBMITTING)),
-        says="it never reached the queue: Slurm said no",
-    ),
-    "D102": Example(
-        trips=after(replace(RECORD, state=RunState.LOST, reason="Slurm has no record of job 45")),
-        passes=after(FAILED),
-        says="Slurm has no record of job 45; nothing of it can still be running under that number",
-    ),
-    "D103": Example(
-        trips=after(replace(RECORD, state=RunState.CANCELLED)), passes=after(FAILED), says="it was cancelled"
-    ),
-    "D201": Example(
-        trips=after(FAILED, "slurmstepd: error: Detected 1 oom_kill event in StepId=45.batch."),
-        passes=after(FAILED, "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"),
-        says="it ran out of the memory it had asked for on the node",
-    ),
-    "D202": Example(
-        trips=after(FAILED, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
-        passes=after(FAILED, "java.lang.OutOfMemoryError: Java heap space"),
-        says="the GPU's memory was too small",
-    ),
-    "D203": Example(
-        trips=after(FAILED, "OSError: We couldn't connect to 'https://huggingface.co' to load this file"),
-        passes=after(FAILED, "ConnectionRefusedError: [Errno 111] Connection refused"),
-        says="the program wanted something from the internet, and the node has none",
-    ),
-    "D204": Example(
-        trips=after(FAILED, "OSError: [Errno 122] Disk quota exceeded: 'model.pt'"),
-        passes=after(FAILED, "OSError: [Errno 5] Input/output error"),
-        says="a disk or your quota was full",
-    ),
-    "D205": Example(
-        trips=after(FAILED, "ModuleNotFoundError: No module named 'torch'"),
-        passes=after(FAILED, "ImportError: cannot import name 'x' from 'torch'"),
-        says="the Python of the job has no package 'torch'",
-    ),
-    "D206": Example(
-        trips=after(replace(FAILED, exit_code=127), "bash: line 1: trainer: command not found"),
-        passes=after(FAILED, "bash: line 1: nvidia-smi: command not found"),  # and it went on
-        says="the job does not have 'trainer'",
-    ),
-    "D207": Example(
-        trips=after(FAILED, "RuntimeError: CUDA error: no kernel image is available for execution on the device"),
-        passes=after(FAILED, "RuntimeError: CUDA error: device-side assert triggered"),
-        says="this build of the framework does not fit the node's GPU or driver",
-    ),
-    "D208": Example(
-        trips=after(FAILED, "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error."),
-        passes=after(FAILED, "RuntimeError: DataLoader worker (pid 7) exited unexpectedly"),
-        says="the data loader's workers ran out of shared memory",
-    ),
-    "D301": Example(
-        trips=after(replace(RECORD, state=RunState.OUT_OF_TIME, reason="all links are used", link=3, links=3)),
-        passes=after(FAILED),
-        says="all links are used",
-    ),
-    "D302": Example(
-        trips=after(replace(FAILED, reason=JobState.NODE_FAILED.value, nodes="n7")),
-        passes=after(replace(FAILED, reason=JobState.FAILED.value, nodes="n7")),
-        says="a node failed (n7)",
-    ),
-    "D303": Example(
-        trips=after(replace(FAILED, reason=JobState.PREEMPTED.value)),
-        passes=after(replace(FAILED, reason="the command ended with exit code 1")),
-        says="a more important job took its place",
-    ),
-    "D801": Example(
-        trips=after(FAILED, "Traceback (most recent call last):", "NameError: name 'x' is not defined"),
-        passes=after(FAILED, "NameError: said without a traceback"),
-        says="the program raised NameError: name 'x' is not defined",
-    ),
-    "D900": Example(
-        trips=after(FAILED, "ValueError: 7"),
-        passes=after(FAILED, "ModuleNotFoundError: No module named 'torch'"),  # a rule knows it
-        says="the command ended with exit code 1, for a reason no rule here knows",
-    ),
-}
-
-MORE: list[tuple[str, Symptoms]] = [
-    ("D201", after(replace(FAILED, reason=JobState.OUT_OF_MEMORY.value))),
-    ("D201", after(replace(RECORD, state=RunState.OUT_OF_TIME), "error: Detected 1 oom-kill event(s) in step 45.0")),
-    ("D202", after(FAILED, "jaxlib.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate")),
-    ("D203", after(FAILED, "requests.ConnectionError: Max retries exceeded with url: /api/models")),
-    ("D204", after(FAILED, "RuntimeError: PytorchStreamWriter: No space left on device")),
-    ("D206", after(replace(FAILED, exit_code=2), NO_FILE)),
-    ("D206", after(replace(FAILED, exit_code=126), "bash: line 1: ./train.sh: Permission denied")),
-]
+def codes(symptoms: Symptoms) -> list[str]:
+    return [one.code for one in diagnose(symptoms)]
 
 
 def test_every_diagnosis_has_its_examples() -> None:
@@ -139,23 +31,22 @@ def test_it_is_found_first(code: str) -> None:
 
     assert (found[0].code, found[0].message) == (code, EXAMPLES[code].says)
     assert found[0].hint
+    assert tuple((one.key, one.value) for one in found[0].patch) == EXAMPLES[code].sets
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_a_near_miss_is_left_to_others(code: str) -> None:
-    assert code not in [one.code for one in diagnose(EXAMPLES[code].passes)]
+    assert code not in codes(EXAMPLES[code].passes)
 
 
 @pytest.mark.parametrize(("code", "symptoms"), MORE)
 def test_other_words_for_it(code: str, symptoms: Symptoms) -> None:
-    assert code in [one.code for one in diagnose(symptoms)]
+    assert codes(symptoms)[0] == code
 
 
-@pytest.mark.parametrize("code", [code for code in DIAGNOSES if code not in ("D101", "D102", "D103", "D301", "D900")])
-def test_words_in_the_log_of_a_run_that_is_done_mean_nothing(code: str) -> None:
-    log = EXAMPLES[code].trips.log_tail
-
-    assert list(DIAGNOSES[code](Symptoms(record=DONE, log_tail=log))) == []
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_a_run_that_is_done_has_nothing_to_explain(code: str) -> None:
+    assert diagnose(replace(EXAMPLES[code].trips, record=DONE, trouble="")) == ()
 
 
 def test_the_last_line_that_tells_is_the_evidence() -> None:
@@ -170,18 +61,116 @@ def test_a_file_that_is_missing_is_named() -> None:
     assert found.message == "the job does not have '/code/missing.py'"
 
 
-def test_an_unknown_end_shows_the_last_traceback() -> None:
+def test_the_cause_comes_before_what_followed_from_it() -> None:
+    log = (
+        "[rank1]: Traceback (most recent call last):",
+        "[rank1]:   File 'train.py', line 3, in <module>",
+        "[rank1]: ModuleNotFoundError: No module named 'timm'",
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=1)",
+        "srun: error: node1: task 1: Exited with exit code 1",
+    )
+
+    assert codes(replace(after(FAILED, *log), plan=MANY_RANKS)) == ["D205", "D407", "D409"]
+
+
+def test_an_exception_of_the_programs_own_comes_before_what_followed_from_it() -> None:
+    log = ("Traceback (most recent call last):", "  File 'a.py', line 1", "KeyError: 'lr'")
+
+    found = diagnose(after(FAILED, *log, "srun: error: node1: task 1: Exited with exit code 1"))
+
+    assert [one.code for one in found] == ["D801", "D409"]
+    assert found[1].evidence[1] == "the first to fail: KeyError: 'lr'"
+
+
+def test_what_was_said_long_before_the_end_comes_last() -> None:
+    survived = "urllib.error.URLError: <urlopen error [Errno 101] Network is unreachable>"
+    log = (survived, *(f"epoch {n}" for n in range(200)), "Traceback (most recent call last):", "  x", "KeyError: 1")
+
+    assert codes(after(FAILED, *log)) == ["D801", "D203"]
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("D606", "wandb: Network error (ConnectTimeout), entering retry loop."),
+        ("D203", "WARNING: could not look for a newer version: Network is unreachable"),
+        ("D205", "skipped the fast path: ModuleNotFoundError: No module named 'apex'"),
+    ],
+)
+def test_what_a_program_says_and_survives_is_no_cause_of_another_exception(code: str, line: str) -> None:
+    log = (line, "Traceback (most recent call last):", "  File 'train.py', line 9", "KeyError: 'lr'")
+
+    assert codes(after(FAILED, *log)) == ["D801", code]
+
+
+def test_a_hint_comes_after_the_plain_truth() -> None:
+    loader = (
+        "This DataLoader will create 10 worker processes in total. Our suggested max number of worker in current "
+        "system is 1"
+    )
+
+    assert codes(after(replace(RECORD, state=RunState.CANCELLED), loader)) == ["D103", "D215"]
+    assert codes(after(FAILED, loader)) == ["D900", "D215"]
+
+
+def test_lightnings_word_about_srun_is_normal_where_one_process_trains() -> None:
+    word = "The 'srun' command is available on your system but is not used."
+
+    assert codes(replace(after(RUNNING, word), plan=replace(PLAN, gpus_per_node=1))) == []
+    assert codes(replace(after(RUNNING, word, *("step",) * 50), plan=replace(PLAN, gpus_per_node=4))) == []
+    assert codes(replace(after(RUNNING, word), plan=replace(PLAN, gpus_per_node=4))) == ["D404"]
+
+
+def test_an_unknown_end_shows_the_first_traceback_of_the_first_rank_that_failed() -> None:
+    def said(rank: int, name: str) -> tuple[str, ...]:
+        mark = f"[rank{rank}]: "
+        return (mark + "Traceback (most recent call last):", f"{mark}  File 'train.py', line 9", f"{mark}{name}: x")
+
+    both = (said(2, "ValueError"), said(0, "ConnectionError"))
+    mixed = [line for pair in zip(*both, strict=True) for line in pair]  # line by line
+
+    found = diagnose(replace(after(FAILED, *mixed), plan=MANY_RANKS))
+
+    assert found[0].message == "rank 2 raised ValueError: x"
+    assert found[0].evidence == ("Traceback (most recent call last):", "  File 'train.py', line 9", "ValueError: x")
+
+
+def test_of_several_logs_the_one_that_fell_silent_first_counts() -> None:
+    def log(name: str, word: str, changed: float) -> RankLog:
+        return RankLog(name=name, text=f"Traceback (most recent call last):\n  x\n{word}: 1\n", changed=changed)
+
+    logs = (log("0.out", "RuntimeError", 20.0), log("1.out", "IndexError", 10.0))
+
+    assert diagnose(Symptoms(record=FAILED, logs=logs))[0].message == "the program raised IndexError: 1"
+
+
+def test_of_one_process_the_last_traceback_counts() -> None:
+    log = ("Traceback (most recent call last):", "  old", "OSError: 1", "went on", *("epoch",) * 3)
+
+    (found,) = diagnose(
+        replace(after(FAILED, *log, "Traceback (most recent call last):", "  new", "ValueError: 7"), plan=PLAN)
+    )
+
+    assert found.message == "the program raised ValueError: 7"
+
+
+def test_a_chain_of_exceptions_is_one_traceback() -> None:
     log = (
         "Traceback (most recent call last):",
-        "  old",
+        "  a",
+        "KeyError: 1",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
         "Traceback (most recent call last):",
-        "  new",
-        "ValueError: 7",
+        "  b",
+        "ValueError: 2",
     )
 
     (found,) = diagnose(after(FAILED, *log))
 
-    assert found.evidence == log[2:]
+    assert found.message == "the program raised ValueError: 2"
+    assert found.evidence == log
 
 
 def test_an_unknown_end_without_words_is_told_all_the_same() -> None:
@@ -190,9 +179,53 @@ def test_an_unknown_end_without_words_is_told_all_the_same() -> None:
     assert (found.message, found.evidence) == ("the command ended, for a reason no rule here knows", ())
 
 
+def test_memory_is_not_asked_for_beyond_what_a_node_has() -> None:
+    oom = "slurmstepd: error: Detected 1 oom_kill event in StepId=45.batch."
+    nodes = Facts(partitions=(SeenPartition(name="gpu", memory_mb_per_node=80_000),))
+    symptoms = replace(after(FAILED, oom), plan=PLANNED, site=SITE, facts=nodes)
+
+    assert diagnose(symptoms)[0].patch[0].value == '"80000M"'
+    full = replace(symptoms, plan=replace(PLANNED, memory_mb=80_000))
+    assert diagnose(full)[0].patch == ()
+    whole_node = replace(symptoms, plan=replace(PLANNED, memory_mb=0))
+    assert diagnose(whole_node)[0].patch == ()
+
+
+def test_a_run_that_waits_is_told_with_all_that_can_be_seen() -> None:
+    waiting = Waiting(words="others are first", since=1000.0, ranks_before=14, nodes=4, hint="windlass ps")
+
+    (found,) = diagnose(replace(waits("Priority", WaitingKind.TURN), waiting=waiting, now=1000.0 + 7800))
+
+    assert found.evidence == (
+        "Slurm's reason: Priority",
+        "it has waited for 2 h 10 min",
+        "14 jobs rank before it in this partition; it waits for 4 nodes",
+    )
+
+
+def test_a_hint_names_the_job() -> None:
+    symptoms = replace(
+        waits("JobHeldUser", WaitingKind.HELD), waiting=Waiting(kind=WaitingKind.HELD, hint="scontrol release ID")
+    )
+
+    assert diagnose(symptoms)[0].hint == "scontrol release 45"
+
+
+def test_a_run_that_is_well_has_nothing_to_explain() -> None:
+    assert diagnose(after(RUNNING, "epoch 2", "Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/1")) == ()
+
+
+def test_a_job_of_somebody_else_is_not_resumed() -> None:
+    found = diagnose(replace(after(replace(FAILED, reason="node failed")), is_foreign=True))
+
+    assert found[0].hint == "submit it again"
+
+
 @given(st.sampled_from(RunState), st.text(), st.none() | st.integers())
 def test_any_end_gets_a_diagnosis(state: RunState, log: str, exit_code: int | None) -> None:
-    found = diagnose(Symptoms(record=replace(RECORD, state=state, exit_code=exit_code), log_tail=log))
+    record = replace(RECORD, state=state, exit_code=exit_code)
 
-    assert found
+    found = diagnose(Symptoms(record=record, logs=(RankLog(text=log),)))
+
+    assert found or state in (RunState.DONE, RunState.RUNNING, RunState.SUBMITTING)
     assert {one.code for one in found} <= set(DIAGNOSES)

@@ -44,7 +44,7 @@ def fetch_run(
 ) -> Fetched:
     """Results into `to`, by default beside the project; papers and logs into `.windlass` there."""
     host = session.host(session.site(record.site))
-    folder = to or _make_default_folder(record)
+    folder = to or make_default_folder(record)
     base = make_code_folder(record.folder, record.workdir)
     results = _list(host, base, tuple(patterns) or record.results)
     papers = _Haul(host, record.folder, Target(folder / PAPERS), _list(host, record.folder, _PAPERS).files)
@@ -148,7 +148,7 @@ class _Haul:
         return [one for one, sha256 in zip(batch, told, strict=True) if self.target.hash_part(one) == sha256]
 
 
-def _make_default_folder(record: RunRecord) -> Path:
+def make_default_folder(record: RunRecord) -> Path:
     """A folder git and our own snapshots pass over, so that results are not sent back with the next run."""
     project = Path(record.project) if record.project else None
     if project is None or not project.is_dir():

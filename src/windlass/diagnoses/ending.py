@@ -1,13 +1,17 @@
 """What Slurm and the agent say about the end of a run."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from windlass.core.finding import Diagnosis
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms
+from windlass.core.symptoms import Symptoms, set_to
+from windlass.core.units import format_duration
+from windlass_job import wire
 
-_TRACEBACK = "Traceback (most recent call last)"
+_MOST_SHOWN = 25
+_LONGEST_NOTICE = timedelta(seconds=3600)
 
 
 def not_submitted(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -17,7 +21,7 @@ def not_submitted(symptoms: Symptoms) -> Iterator[Diagnosis]:
         yield Diagnosis(
             code="D101",
             message=f"it never reached the queue: {record.reason or 'the submission was interrupted'}",
-            hint=f"windlass resume {record.run_id}",
+            hint=symptoms.again,
         )
 
 
@@ -33,33 +37,14 @@ def forgotten(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D102",
             message=f"{record.reason or 'Slurm has no record of it'}; "
             "nothing of it can still be running under that number",
-            hint=f"windlass resume {record.run_id}",
+            hint=symptoms.again,
         )
 
 
 def cancelled(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """Somebody cancelled the job: you, or an operator of the site."""
-    record = symptoms.record
-    if record.state is RunState.CANCELLED:
-        yield Diagnosis(code="D103", message="it was cancelled", hint=f"windlass resume {record.run_id}")
-
-
-def host_memory(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """The job used more memory of the node (not of the GPU) than it asked for, and was killed.
-
-    Ask for more, or use fewer data-loading workers: each holds a copy of what it loads.
-    """
-    words = ("oom-kill", "oom_kill", "Out Of Memory", "OOM Killed")
-    if symptoms.record.state is RunState.DONE:
-        return  # a worker was killed, and the training went on without it
-    evidence = _lines_with(symptoms.log_tail, words)
-    if evidence or symptoms.record.reason == JobState.OUT_OF_MEMORY.value:
-        yield Diagnosis(
-            code="D201",
-            message="it ran out of the memory it had asked for on the node",
-            evidence=evidence,
-            hint='[resources] memory = "64G"   # more than before',
-        )
+    if symptoms.record.state is RunState.CANCELLED:
+        yield Diagnosis(code="D103", message="it was cancelled", hint=symptoms.again)
 
 
 def out_of_time(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -73,41 +58,79 @@ def out_of_time(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D301",
             message=record.reason or "its time was used up",
             evidence=(f"link {record.link} of {record.links}",) if record.link else (),
-            hint=f"windlass resume {record.run_id}",
+            hint=symptoms.again if not symptoms.is_foreign else "ask for more time, or save and go on in another job",
         )
 
 
 def node_failed(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """A node of the job died or lost its network. Nothing is wrong with the training."""
     record = symptoms.record
-    if record.reason == JobState.NODE_FAILED.value:
+    is_told = symptoms.job is not None and symptoms.job.state is JobState.NODE_FAILED
+    if record.state is RunState.FAILED and (record.reason == JobState.NODE_FAILED.value or is_told):
         where = f" ({record.nodes})" if record.nodes else ""
-        yield Diagnosis(code="D302", message=f"a node failed{where}", hint=f"windlass resume {record.run_id}")
+        yield Diagnosis(code="D302", message=f"a node failed{where}", hint=symptoms.again)
 
 
 def preempted(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """A job of higher priority took the nodes. That is the bargain of such partitions."""
+    if symptoms.record.state is RunState.FAILED and symptoms.record.reason == JobState.PREEMPTED.value:
+        yield Diagnosis(code="D303", message="a more important job took its place", hint=symptoms.again)
+
+
+def killed_while_saving(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """The command was told that its time is nearly up, and was still running when Slurm killed it.
+
+    Either it does not listen to the signal ([checkpoint] signal), or saving takes longer than the notice it gets. What
+    was not saved is lost; a longer notice leaves more time for it.
+    """
     record = symptoms.record
-    if record.reason == JobState.PREEMPTED.value:
+    told = [one for one in symptoms.events if one.kind == wire.STOP_REQUESTED and one.text == "notice"]
+    ended = [one for one in symptoms.events if one.kind == wire.COMMAND_ENDED and told and one.time >= told[-1].time]
+    was_killed = record.state is RunState.OUT_OF_TIME and "killed" in (record.reason or "")
+    if was_killed and told and not ended:
+        notice = symptoms.plan.notice if symptoms.plan else timedelta(seconds=120)
+        longer = min(2 * notice, _LONGEST_NOTICE, symptoms.plan.link_time / 2 if symptoms.plan else _LONGEST_NOTICE)
         yield Diagnosis(
-            code="D303", message="a more important job took its place", hint=f"windlass resume {record.run_id}"
+            code="D304",
+            message=f"it was told {format_duration(notice)} before the end and had not stopped when Slurm killed it",
+            evidence=("nothing after the signal: it does not listen to it, or saving takes longer",),
+            hint="save in a handler of the signal; see docs/how-to/long-trainings.md",
+            patch=(set_to("checkpoint.notice", format_duration(longer)),) if longer > notice else (),
+        )
+
+
+def started_again(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """Slurm put the job back into the queue and started it again: a node failed, it was preempted, or requeued.
+
+    Without --open-mode=append a job's own log then holds only the last attempt, and a training that does not look for
+    its newest checkpoint begins at step 0.
+    """
+    restarts = max((symptoms.job.restarts if symptoms.job else 0, *(one.restart for one in symptoms.events)))
+    if restarts and symptoms.record.state in (RunState.FAILED, RunState.RUNNING, RunState.OUT_OF_TIME):
+        times = "once" if restarts == 1 else f"{restarts} times"
+        log = "; its log holds only the last attempt, unless it has --open-mode=append" if symptoms.is_foreign else ""
+        yield Diagnosis(
+            code="D305",
+            message=f"Slurm has started it again {times}{log}",
+            hint="let the training look for its newest checkpoint at every start",
         )
 
 
 def unknown_failure(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """No rule knows this end. What it said last is shown, from the last traceback where there is one."""
+    """No rule knows this end. The first traceback of the first rank that failed is shown, else what was said last."""
     record = symptoms.record
-    lines = symptoms.log_tail.splitlines()
-    start = max((i for i, line in enumerate(lines) if _TRACEBACK in line), default=None)
-    shown = lines[start:] if start is not None else lines[-15:]
     code = f" with exit code {record.exit_code}" if record.exit_code is not None else ""
     yield Diagnosis(
         code="D900",
         message=f"the command ended{code}, for a reason no rule here knows",
-        evidence=tuple(shown[-25:]),
-        hint=f"windlass logs {record.run_id}",
+        evidence=_last_words(symptoms),
+        hint=symptoms.read_more,
     )
 
 
-def _lines_with(text: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(line for line in text.splitlines() if any(word in line for word in words))[-3:]
+def _last_words(symptoms: Symptoms) -> tuple[str, ...]:
+    if symptoms.tracebacks:
+        first = symptoms.tracebacks[0]
+        whose = (f"rank {first.rank}:",) if first.rank is not None else ()
+        return (*whose, *first.lines[-_MOST_SHOWN:])
+    return tuple(symptoms.text.splitlines()[-15:])

@@ -1,44 +1,42 @@
-"""What the program itself said last."""
+"""What the program itself said last: the internet, packages, programs, and exceptions nobody else knows."""
 
 import re
 from collections.abc import Iterator
 
-from windlass.core.finding import Diagnosis
+from windlass.core.finding import Diagnosis, Setting
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms
+from windlass.core.symptoms import Symptoms, set_to
 
 _NO_INTERNET = re.compile(
     r"Network is unreachable|Temporary failure in name resolution|couldn't connect to 'https?://|"
-    r"Max retries exceeded with url|Could not resolve host|OfflineModeIsEnabled"
+    r"Max retries exceeded with url|Could not resolve host|OfflineModeIsEnabled|"
+    r"urlopen error \[Errno (?:-2|-3|101|110|111|113)\]|Failed to establish a new connection|"
+    r"LocalEntryNotFoundError|Could not reach [^\n]*huggingface\.co|unable to access 'https?://"
 )
-_QUOTA = re.compile(r"Disk quota exceeded|No space left on device")
-_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
+_TRACKER = re.compile(
+    r"wandb: (?:Network error \([^)]*\), entering retry loop|ERROR Run initialization has timed out|"
+    r"W&B API key is invalid|Network error)|wandb\.errors\.(?:CommError|UsageError: api_key not configured)|"
+    r"HTTPSConnectionPool\(host='[^']*(?:wandb|comet|neptune)[^']*'|"
+    r"(?:COMET|NEPTUNE)[ \w]*(?:ERROR|WARNING)[^\n]*(?:connect|network|Connection)|"
+    r"MlflowException: API request to [^\n]* failed"
+)
+_RETRIES = re.compile(
+    r"Retrying \(Retry\(total=\d+[^\n]*NewConnectionError|Retrying in \d+s \[Retry \d+/\d+\]|"
+    r"'\(MaxRetryError\([^\n]*Retrying|wget: unable to resolve host|Connecting to [^\n]*\.\.\. failed: "
+)
+_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'|ImportError: No module named '?([\w.]+)'?")
 _COMMAND = re.compile(
-    r"(?:bash: (?:line \d+: )?|: )([\w./+-]+): (?:command not found|No such file or directory|Permission denied)"
+    r"(?:bash: (?:line \d+: )?|: )([\w./+-]+): (?:command not found|No such file or directory|Permission denied|"
+    r"cannot execute: required file not found)"
 )
 _SCRIPT = re.compile(r"can't open file '([^']+)': \[Errno 2\]")  # Python ends with 2
-_NO_KERNEL = re.compile(
-    r"no kernel image is available|driver on your system is too old|PyTorch no longer supports this GPU"
-)
-_SHM = re.compile(r"killed by signal: Bus error|insufficient shared memory")
-_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning)\b")
-_GPU_MEMORY = re.compile(
-    r"CUDA out of memory|CUDA error: out of memory|HIP out of memory|RESOURCE_EXHAUSTED: Out of memory"
-)
-
-
-def gpu_memory(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """The model, its activations and the batch did not fit into the GPU's memory.
-
-    A smaller batch with gradient accumulation, mixed precision, or a GPU with more memory.
-    """
-    if line := _last(symptoms, _GPU_MEMORY):
-        yield Diagnosis(
-            code="D202",
-            message="the GPU's memory was too small",
-            evidence=(line,),
-            hint="a smaller batch, mixed precision, or a larger GPU: [resources] gpu",
-        )
+_BY_CODE = {126: _COMMAND, 127: _COMMAND, 2: _SCRIPT}
+_TRACKERS_OFFLINE = {
+    "wandb": ("WANDB_MODE", "offline"),
+    "comet": ("COMET_OFFLINE_DIRECTORY", "."),
+    "neptune": ("NEPTUNE_MODE", "offline"),
+}
+_SLURM = ("sbatch", "srun", "salloc", "squeue", "scontrol", "sacct", "scancel", "module", "conda")
 
 
 def no_internet(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -47,31 +45,22 @@ def no_internet(symptoms: Symptoms) -> Iterator[Diagnosis]:
     Download on the login node first, into a folder the job can read, and tell the library to stay offline
     (HF_HUB_OFFLINE=1, WANDB_MODE=offline).
     """
-    if line := _last(symptoms, _NO_INTERNET):
+    line = symptoms.fatal(_NO_INTERNET)
+    if line and not _TRACKER.search(line):
         yield Diagnosis(
             code="D203",
             message="the program wanted something from the internet, and the node has none",
             evidence=(line,),
-            hint='fetch it on the login node first, then [run.env] HF_HUB_OFFLINE = "1", WANDB_MODE = "offline"',
-        )
-
-
-def quota(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """A disk or a quota was full: in bytes, or in the number of files."""
-    if line := _last(symptoms, _QUOTA):
-        yield Diagnosis(
-            code="D204",
-            message="a disk or your quota was full",
-            evidence=(line,),
-            hint="remove old runs (windlass rm), and see the site's quota command",
+            hint="fetch it on the login node first, into a folder the job can read, then stay offline",
+            patch=_stay_offline(symptoms),
         )
 
 
 def module_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """Python did not find a package: the environment of the job is not the one you tried it in."""
-    if line := _last(symptoms, _MODULE):
+    if line := symptoms.fatal(_MODULE):
         found = _MODULE.search(line)
-        name = found.group(1) if found else "?"
+        name = (found[1] or found[2]) if found else "?"
         yield Diagnosis(
             code="D205",
             message=f"the Python of the job has no package {name!r}",
@@ -81,62 +70,87 @@ def module_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
 
 
 def command_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """The shell did not find the program or the file named in the command."""
-    pattern = {126: _COMMAND, 127: _COMMAND, 2: _SCRIPT}.get(symptoms.record.exit_code or 0)
-    if pattern is not None and (line := _last(symptoms, pattern)):
-        found = pattern.search(line)
-        name = found.group(1) if found else "the program"
-        # Many systems have only `python3` until an environment is active.
-        advice = "write python3 in run.command, or name" if name == "python" else "check run.command, run.workdir and"
+    """The shell did not find the program or the file named in the command, or could not start it.
+
+    `required file not found` is the program named in the script's first line: often one with a Windows line end.
+    """
+    pattern = _BY_CODE.get(symptoms.record.exit_code or 0)
+    if pattern is None or not (line := symptoms.fatal(pattern)):
+        return
+    found = pattern.search(line)
+    name = found[1] if found else "the program"
+    if name in _SLURM:
+        return  # told by rules of their own
+    # Many systems have only `python3` until an environment is active.
+    advice = "write python3 in run.command, or name" if name == "python" else "check run.command, run.workdir and"
+    if "required file" in line:
+        message, advice = (
+            f"the first line of {name!r} names a program the node does not have",
+            "look for Windows line ends (sed -i 's/\\r$//'), or check",
+        )
+    else:
+        message = f"the job does not have {name!r}"
+    yield Diagnosis(code="D206", message=message, evidence=(line,), hint=f"{advice} [environment]")
+
+
+def tracker_blocks(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """An experiment tracker tries to reach its server from a node without internet, and waits.
+
+    Let it write to files (WANDB_MODE=offline) and send them from the login node afterwards (`wandb sync`).
+    """
+    if line := symptoms.stuck(_TRACKER):
+        name = next((name for name in _TRACKERS_OFFLINE if name in line.lower()), "wandb")
+        variable, value = _TRACKERS_OFFLINE[name]
         yield Diagnosis(
-            code="D206",
-            message=f"the job does not have {name!r}",
+            code="D606",
+            message=f"{name} tries to reach its server from a node without internet",
             evidence=(line,),
-            hint=f"{advice} [environment]",
+            hint="let it write files in the job, and send them from the login node: wandb sync --sync-all",
+            patch=(set_to(f"run.env.{variable}", value),),
         )
 
 
-def gpu_too_old_or_new(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """This build of the framework has no code for this GPU, or wants a newer driver than the node has."""
-    if line := _last(symptoms, _NO_KERNEL):
+def download_stalls(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """A download is tried again and again from a node without internet: the job waits, and will fail in the end."""
+    waits = symptoms.record.state in (RunState.RUNNING, RunState.OUT_OF_TIME, RunState.CANCELLED)
+    if waits and (line := symptoms.stuck(_RETRIES)):
         yield Diagnosis(
-            code="D207",
-            message="this build of the framework does not fit the node's GPU or driver",
+            code="D607",
+            message="it tries a download again and again, and the node has no internet",
             evidence=(line,),
-            hint="another wheel or module, or another GPU kind: [resources] gpu",
-        )
-
-
-def shared_memory(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """Data-loading workers ran out of /dev/shm, which counts towards the job's memory."""
-    if line := _last(symptoms, _SHM):
-        yield Diagnosis(
-            code="D208",
-            message="the data loader's workers ran out of shared memory",
-            evidence=(line,),
-            hint="fewer workers, or more memory: [resources] memory",
+            hint="cancel it, fetch the files on the login node, then stay offline",
+            patch=_stay_offline(symptoms),
         )
 
 
 def python_error(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """The program raised a Python exception that no other rule knows: most often a mistake in the code.
 
-    Mend it, then `windlass resume RUN --update-code` goes on from the last checkpoint.
+    Of several ranks that failed, the first one's is shown: the others mostly fail because of it. Mend it, then
+    `windlass resume RUN --update-code` goes on from the last checkpoint.
     """
-    if symptoms.record.state is not RunState.FAILED or "Traceback (most recent call last)" not in symptoms.log_tail:
+    if symptoms.record.state is not RunState.FAILED or not symptoms.tracebacks:
         return
-    if line := _last(symptoms, _EXCEPTION):
-        start = symptoms.log_tail.rindex("Traceback (most recent call last)")
-        yield Diagnosis(
-            code="D801",
-            message=f"the program raised {line}",
-            evidence=tuple(symptoms.log_tail[start:].splitlines()[-12:]),
-            hint=f"windlass resume {symptoms.record.run_id} --update-code   # after mending it",
-        )
+    first = symptoms.tracebacks[0]
+    if len(first.lines) < 2:
+        return  # cut off: it does not tell what was raised
+    whose = f"rank {first.rank}" if first.rank is not None else "the program"
+    again = symptoms.again if symptoms.is_foreign else f"{symptoms.again} --update-code"
+    yield Diagnosis(
+        code="D801",
+        message=f"{whose} raised {first.exception}",
+        evidence=first.lines[-12:],
+        hint=f"{again}   # after mending it",
+    )
 
 
-def _last(symptoms: Symptoms, pattern: re.Pattern[str]) -> str | None:
-    """The last line that matches, of a run that failed."""
-    if symptoms.record.state is not RunState.FAILED:
-        return None
-    return next((line.strip() for line in reversed(symptoms.log_tail.splitlines()) if pattern.search(line)), None)
+def _stay_offline(symptoms: Symptoms) -> tuple[Setting, ...]:
+    """For libraries that the log names; Hugging Face's are the most frequent."""
+    words = symptoms.text
+    patch = []
+    if "huggingface" in words or "transformers" in words or "datasets" in words:
+        names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
+        patch += [set_to(f"run.env.{name}", "1") for name in names]
+    if "wandb" in words:
+        patch.append(set_to("run.env.WANDB_MODE", "offline"))
+    return tuple(patch)

@@ -1,35 +1,151 @@
-"""`windlass explain`: why a run waits or ended, or what a code means."""
+"""`windlass explain`: why a run or a job waits or ended, or what a code or a word of Slurm's means."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
 from windlass.cli.words import format_diagnosis, format_end
+from windlass.core.record import RunRecord, RunState
+from windlass.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from windlass.app.mending import Fix
+    from windlass.app.session import Session
+    from windlass.core.finding import Diagnosis
 
 _CODE = re.compile(r"[A-Za-z]\d{3}")
+_JOB = re.compile(r"\d[\d_+\[\]-]*")
 
 
 @click.command("explain")
-@click.argument("what", default="last", metavar="[RUN|CODE]")
+@click.argument("what", default="last", metavar="[RUN|JOB|CODE]")
+@click.option("--on", "site_name", metavar="SITE", help="Where JOB is, when Windlass did not submit it.")
+@click.option("--apply", "is_applied", is_flag=True, help="Write the fix into windlass.toml.")
 @click.pass_obj
-def command(output: Output, /, what: str) -> None:
-    """Say why RUN waits or ended, or what CODE (such as E301) means. Codes need no connection."""
-    from windlass.app.explaining import explain_code, explain_run
+def command(output: Output, /, what: str, site_name: str | None, is_applied: bool) -> None:
+    """Say why RUN or JOB waits or ended, or what CODE (such as E301) means.
 
+    JOB is the number of any job of yours. A state or a reason of Slurm's, such as OUT_OF_MEMORY or AssocMaxJobsLimit,
+    is explained too. Codes and words need no connection.
+    """
     if _CODE.fullmatch(what):
-        text = explain_code(what)
-        if output.as_json:
-            output.show_json({"code": what.upper(), "text": text})
-        else:
-            output.show(text)
+        from windlass.app.explaining import explain_code
+
+        _show_words(output, what.upper(), explain_code(what))
         return
     with open_session(output) as session:
-        record, diagnoses = explain_run(session, session.store.load(what))
+        found = _explain(session, what, site_name)
+        if isinstance(found, str):
+            _show_words(output, what, found)
+            return
+        record, diagnoses = found
+        estimates = _estimate(session, record, diagnoses)
+    _show(output, record, diagnoses, estimates=estimates, is_applied=is_applied)
+
+
+def _explain(session: "Session", what: str, site_name: str | None) -> "tuple[RunRecord, tuple[Diagnosis, ...]] | str":
+    """A run is looked for first; then a word of Slurm's, then a job."""
+    from windlass.app.explaining import explain_job, explain_run, explain_word
+
+    is_job = _JOB.fullmatch(what) is not None
+    if not (is_job and site_name):
+        try:
+            return explain_run(session, session.store.load(what))
+        except NotFound:
+            words = explain_word(what)
+            if words is not None:
+                return words
+            if not is_job:
+                raise
+    return explain_job(session, what, site_name=site_name)
+
+
+def _estimate(session: "Session", record: RunRecord, diagnoses: "Sequence[Diagnosis]") -> list[str]:
+    """When it is expected to start, and what would start sooner; nothing of a job that never will."""
+    is_ours = bool(record.submissions and record.submissions[-1].token)
+    if record.state is not RunState.WAITING or not is_ours or any(one.code == "D002" for one in diagnoses):
+        return []
+    from windlass.app.estimating import estimate_run
+    from windlass.cli.estimate_words import format_estimates
+    from windlass.errors import WindlassError
+
+    try:
+        estimates = estimate_run(session, record)
+    except WindlassError:
+        return []
+    return format_estimates(estimates, session.clock()) if estimates else []
+
+
+def _show_words(output: Output, what: str, text: str) -> None:
     if output.as_json:
-        output.show_json({"run": record, "diagnoses": diagnoses})
+        output.show_json({"code": what, "text": text})
+    else:
+        output.show(text)
+
+
+def _show(
+    output: Output,
+    record: RunRecord,
+    diagnoses: "Sequence[Diagnosis]",
+    *,
+    estimates: Sequence[str],
+    is_applied: bool,
+) -> None:
+    from windlass.app.mending import make_fix
+
+    first = next((one for one in diagnoses if one.patch), None)
+    fix = make_fix(record, first.patch) if first else None
+    if output.as_json:
+        shown = {"run": record, "diagnoses": diagnoses, "diff": fix.diff if fix else None}
+        output.show_json(shown)
+    else:
+        output.show(_head(record))
+        for diagnosis in diagnoses:
+            output.show("\n".join(format_diagnosis(diagnosis)))
+            _show_patch(output, diagnosis, fix if diagnosis is first else None)
+        if estimates:
+            output.show("\n".join(estimates))
+        if not diagnoses and record.state is RunState.RUNNING:
+            output.tell("nothing is wrong with it, as far as can be seen from here")
+    if is_applied:
+        _apply(output, fix)
+    elif fix is not None and fix.diff and not output.as_json:
+        output.tell(f"to write it: windlass explain {record.run_id} --apply")
+
+
+def _show_patch(output: Output, diagnosis: "Diagnosis", fix: "Fix | None") -> None:
+    """As a diff of the project's file where it is here, else as lines to paste."""
+    from windlass.core.patching import format_settings
+
+    if not diagnosis.patch:
         return
-    output.show(format_end(record))
-    for diagnosis in diagnoses:
-        output.show("\n".join(format_diagnosis(diagnosis)))
+    if fix is None:
+        lines = ["in windlass.toml:", *(f"  {line}" for line in format_settings(diagnosis.patch))]
+    elif fix.diff:
+        output.show(fix.diff)  # as it is, for `patch` and `git apply`
+        return
+    else:
+        lines = ["windlass.toml says so already; next: " + fix.next_command]
+    output.show("\n".join(f"      {line}" for line in lines))
+
+
+def _head(record: RunRecord) -> str:
+    is_ours = bool(record.submissions and record.submissions[-1].token)
+    name = f" ({record.name})" if record.name else ""
+    return format_end(record if is_ours else replace(record, run_id=f"job {record.run_id}{name} at {record.site}"))
+
+
+def _apply(output: Output, fix: "Fix | None") -> None:
+    from windlass.app.mending import apply_fix
+
+    if fix is None:
+        raise UsageError("there is no fix that could be written into windlass.toml", hint="windlass explain RUN")
+    if fix.diff:
+        apply_fix(fix)
+        output.tell(f"written: {fix.path}")
+    output.tell(f"next: {fix.next_command}")
