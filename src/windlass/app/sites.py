@@ -1,24 +1,13 @@
-"""`sites`, `site show`, `site add`, `site check`, `login`: what is known of the machines one can use."""
+"""`sites`, `site show`, `site add`, `login`: what is known of the machines one can use."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.app.session import Session
-from windlass.core.facts import NOTHING_SEEN, Facts
+from windlass.core.facts import NOTHING_SEEN
 from windlass.core.queues import Queue, make_queues
 from windlass.core.site import Site
 from windlass.edges.site_files import Sites, add_site, load_sites
 from windlass.errors import UsageError, WindlassError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One line of `site check`: ok, warn or fail, with what was seen."""
-
-    verdict: str
-    what: str
-    words: str
-    hint: str | None = None
 
 
 def list_sites(session: Session) -> Sites:
@@ -71,47 +60,3 @@ def look_at_site(session: Session, name: str) -> tuple[Site, tuple[Queue, ...], 
         return site, make_queues(site, session.facts(site)), None
     except WindlassError as problem:
         return site, make_queues(site, NOTHING_SEEN), f"from the file alone: {problem.message}"
-
-
-def check_site(session: Session, name: str) -> list[Line]:
-    """File and reality compared. What cannot be reached ends the list."""
-    site = session.site(name)
-    lines = [Line(verdict="ok", what="site file", words=f"partitions written down: {len(site.partitions)}")]
-    try:
-        facts = session.facts(site, max_age_s=0)
-    except WindlassError as problem:
-        return [*lines, Line(verdict="fail", what="connection", words=problem.message, hint=problem.hint)]
-    return [*lines, *_compare(site, facts)]
-
-
-def _compare(site: Site, facts: Facts) -> list[Line]:
-    partitions = [one.name for one in facts.partitions or ()]
-    accounts = sorted({one.account for one in facts.associations or ()})
-    lines = [
-        Line(verdict="ok", what="connection", words=f"{facts.user} at {site.login.host or 'this machine'}"),
-        _line("python", facts.python_version, f"{site.software.python} is {facts.python_version}"),
-        _line("slurm", facts.scheduler_version, f"version {facts.scheduler_version}"),
-        _line("partitions", partitions, ", ".join(partitions)),
-        _line("accounts", accounts or not site.rules.needs_account, ", ".join(accounts) or "none needed"),
-        _line("folder", facts.root, f"{facts.root}, {_format_free(facts)} free"),
-    ]
-    if facts.has_accounting is False:
-        lines.append(
-            Line(verdict="warn", what="accounting", words="sacct has none: ended jobs are told by their files")
-        )
-    for written in site.partitions:
-        seen = facts.partition(written.name)
-        if facts.partitions is not None and seen is None:
-            lines.append(Line(verdict="warn", what="partitions", words=f"{written.name} is written down but not there"))
-        elif seen and seen.max_time and written.max_time and seen.max_time != written.max_time:
-            words = f"{written.name} gives {seen.max_time}, the file says {written.max_time}"
-            lines.append(Line(verdict="warn", what="partitions", words=words))
-    return lines
-
-
-def _line(what: str, seen: object, words: str) -> Line:
-    return Line(verdict="ok", what=what, words=words) if seen else Line(verdict="fail", what=what, words="not seen")
-
-
-def _format_free(facts: Facts) -> str:
-    return "unknown space" if facts.free_mb is None else f"{facts.free_mb / 1000:.1f} GB"

@@ -33,9 +33,19 @@ def setting_options(function: F) -> F:
     function = click.option(
         "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting, such as checkpoint.notice=60s."
     )(function)
-    for flag, (_, metavar, words) in reversed(_SETTINGS.items()):
-        function = click.option(flag, metavar=metavar, help=words)(function)
-    return function
+    return choose_options(*_SETTINGS)(function)
+
+
+def choose_options(*flags: str) -> Callable[[F], F]:
+    """Some of them, for a command that is about less than a whole run."""
+
+    def decorate(function: F) -> F:
+        for flag in reversed(flags):
+            _, metavar, words = _SETTINGS[flag]
+            function = click.option(flag, metavar=metavar, help=words)(function)
+        return function
+
+    return decorate
 
 
 def take_flags(values: dict[str, Any]) -> tuple[Flag, ...]:

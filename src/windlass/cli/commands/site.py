@@ -1,17 +1,16 @@
-"""`windlass site`: add, show or check one."""
+"""`windlass site`: add, discover, show or check one."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from windlass.cli.lines import show_lines
 from windlass.cli.opening import open_session
+from windlass.cli.options import choose_options, take_flags
 from windlass.cli.output import Output
-from windlass.core.queues import Queue
-from windlass.core.site import Site
-from windlass.core.units import format_duration
-from windlass.errors import ExitCode, UsageError
+from windlass.errors import UsageError
 
 
 @click.group("site")
@@ -52,58 +51,103 @@ def add(
     output.tell(f"wrote {path}; next: windlass login {name}, windlass site check {name}")
 
 
+@command.command("discover")
+@click.argument("host")
+@click.option("--name", help="What to call the site; default: the first part of HOST.")
+@click.option("--user", help="Your name there, when it differs.")
+@click.option("--jump", multiple=True, help="Jump host on the way; may be repeated.")
+@click.option("--save", is_flag=True, help="Save it as your own site instead of printing it.")
+@click.option("--replace", is_flag=True, help="With --save: replace your own site of that name.")
+@click.pass_obj
+def discover(
+    output: Output,
+    /,
+    host: str,
+    name: str | None,
+    user: str | None,
+    jump: tuple[str, ...],
+    save: bool,
+    replace: bool,
+) -> None:
+    """Draft a site file from the living Slurm at HOST. Nothing is submitted there and nothing left behind.
+
+    What could not be seen stands in the file as a comment that begins with `# ?`.
+
+    \b
+    Examples:
+      windlass site discover login.example.org
+      windlass site discover login.example.org --jump gate.example.org --save
+    """
+    from windlass.app.discovering import discover_site, pick_name
+    from windlass.app.sites import save_site
+    from windlass.core.site import Login
+
+    name = name or pick_name(host)
+    with open_session(output) as session:
+        draft = discover_site(session, name, Login(host=host, user=user, jump=jump))
+        path = save_site(session, name, draft.text, replace=replace) if save else None
+    if output.as_json:
+        output.show_json({"name": name, "text": draft.text, "questions": draft.questions, "path": path})
+        return
+    if path is None:
+        output.show(draft.text.rstrip("\n"))
+        output.tell(f"nothing was saved; to keep it: windlass site discover {host} --name {name} --save")
+    else:
+        output.tell(f"wrote {path}")
+    facts = draft.seen.facts
+    accounts = {one.account for one in facts.associations or ()}
+    output.tell(
+        f"seen: {len(facts.partitions or ())} partitions, {len(accounts)} accounts, "
+        f"{len(draft.seen.shell.disks)} places for files; not seen: {draft.questions} facts, marked `# ?`"
+    )
+    if path is not None:
+        output.tell(f"next: windlass site check {name}")
+
+
 @command.command("show")
 @click.argument("name")
+@click.option("--sources", "with_sources", is_flag=True, help="Also where each fact is from, and what was decided.")
 @click.pass_obj
-def show(output: Output, /, name: str) -> None:
+def show(output: Output, /, name: str, with_sources: bool) -> None:
     """Show what is written about a site, and what its Slurm says: partitions, limits, cores, memory and GPUs."""
     from windlass.app.sites import look_at_site
+    from windlass.cli.site_page import show_site
 
     with open_session(output) as session:
         site, queues, note = look_at_site(session, name)
     if output.as_json:
         output.show_json({"site": site, "queues": queues})
         return
-    _show(output, site, queues)
+    show_site(output, site, queues, with_sources=with_sources)
     if note:
         output.tell(note)
 
 
 @command.command("check")
 @click.argument("name")
+@click.option("--deep", is_flag=True, help="Also run a test job of five minutes at most on a compute node.")
+@click.option("--wait", "wait_s", default=600, show_default=True, help="Seconds to wait for the test job.")
+@choose_options("--account", "--partition", "--qos", "--gpus", "--gpu", "--nodes")
 @click.pass_obj
-def check(output: Output, /, name: str) -> int:
-    """Ask the site itself and compare: connection, Python, Slurm, partitions, accounts, folder."""
-    from windlass.app.sites import check_site
+def check(output: Output, /, name: str, deep: bool, wait_s: int, **values: Any) -> int:
+    """Ask the site itself and compare it with its file.
+
+    Connection, Python, Slurm's version and fields, partitions, limits, GPUs, accounts, QOS, quotas, folder.
+    With --deep a short test job also tells of the compute node: GPU, driver, internet, /dev/shm, local disk, clock.
+
+    \b
+    Examples:
+      windlass site check narval
+      windlass site check narval --deep --gpus 1 --account def-prof
+    """
+    from windlass.app.checking_site import check_site
+    from windlass.app.probing import add_probe
 
     with open_session(output) as session:
         lines = check_site(session, name)
-    if output.as_json:
-        output.show_json({"lines": lines})
-    else:
-        for line in lines:
-            hint = f"   try: {line.hint}" if line.hint else ""
-            output.show(f"{line.verdict:<5} {line.what:<11} {line.words}{hint}")
-    return int(ExitCode.CHECK_FAILED if any(line.verdict == "fail" for line in lines) else ExitCode.OK)
-
-
-def _show(output: Output, site: Site, queues: Sequence[Queue]) -> None:
-    output.show(f"{site.name}: {site.title}\nlogin: {site.login.host or 'this machine'}\nruns: {site.root}")
-    if queues:
-        head = ("PARTITION", "LIMIT", "NODES", "CORES", "MEMORY", "GPUS")
-        output.show_table(head, [_make_row(queue) for queue in queues])
-    areas = [(one.name, one.path, f"{one.purge_days} d" if one.purge_days else "") for one in site.storage]
-    if areas:
-        output.show_table(("AREA", "PATH", "PURGE"), areas)
-    for note in site.notes:
-        output.show(f"note: {note}")
-
-
-def _make_row(queue: Queue) -> tuple[str, ...]:
-    gpus = f"{queue.gpus} x {queue.gpu or 'GPU'}" if queue.gpus else ""
-    memory = f"{queue.memory_mb / 1000:.0f} GB" if queue.memory_mb else ""
-    limit = format_duration(queue.max_time) if queue.max_time else ""
-    return queue.name, limit, str(queue.max_nodes or ""), str(queue.cores or ""), memory, gpus
+        if deep:
+            lines = add_probe(session, name, lines, take_flags(values), wait_s=wait_s)
+    return show_lines(output, lines)
 
 
 def _read(file: Path) -> str:

@@ -1,0 +1,147 @@
+"""`site check --deep`: a short test job tells what a compute node is like, and is removed again."""
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from windlass.app.cancelling import cancel_runs
+from windlass.app.following import follow
+from windlass.app.planning import Planned, Wanted, plan_run
+from windlass.app.removing import remove_run
+from windlass.app.running import start_run
+from windlass.app.session import Session
+from windlass.app.verdicts import Line, Verdict, fail, has_failed, ok, skip, warn
+from windlass.core.layers import Flag
+from windlass.core.node_probe import Remark, judge_probe
+from windlass.core.record import RunRecord, RunState
+from windlass.core.shell import quote
+from windlass.core.site import Site
+from windlass.edges.host import Request
+from windlass.errors import WindlassError
+from windlass_job import wire
+
+_ANSWER = "probe.json"
+_LONGEST_S = 300
+
+
+def add_probe(session: Session, name: str, lines: list[Line], flags: tuple[Flag, ...], *, wait_s: float) -> list[Line]:
+    """What the test job saw takes the place of what only it could tell; none is sent to a site that is not ready."""
+    if has_failed(lines):
+        return [*lines, skip("test job", "not sent: what failed above comes first")]
+    seen = probe_site(session, name, flags, wait_s=wait_s)
+    told = {line.what for line in seen}
+    return [*(line for line in lines if line.verdict is not Verdict.SKIP or line.what not in told), *seen]
+
+
+def probe_site(session: Session, name: str, flags: tuple[Flag, ...], *, wait_s: float) -> list[Line]:
+    """One small job of at most five minutes, on a GPU where the site has some. It is gone when this returns."""
+    site = session.site(name)
+    asked_at = session.clock()
+    try:
+        with _empty_project() as project:
+            planned = plan_run(session, Wanted(project=project, site=name, flags=_make_flags(session, site, flags)))
+            record = start_run(session, planned)
+    except WindlassError as problem:
+        return [fail("test job", problem.message, problem.hint)]
+    session.tell(f"test job {record.job_id} is in the queue ({_describe(planned)}); waiting at most {wait_s:g} s")
+    try:
+        record = _wait(session, record, wait_s)
+        told = _load_answer(session, site, record)
+    finally:
+        _clean_up(session, record)
+    if told is None:
+        return [_tell_missing(record, wait_s)]
+    remarks = judge_probe(told, site, asked_at=asked_at, got_at=session.clock())
+    return [ok("test job", f"job {record.job_id} ran on {told.get('host')}"), *map(_make_line, remarks)]
+
+
+@contextmanager
+def _empty_project() -> Iterator[Path]:
+    """The job needs nothing but our own zip, which every run folder has."""
+    with tempfile.TemporaryDirectory(prefix="windlass-probe-") as folder:
+        yield Path(folder)
+
+
+def _make_flags(session: Session, site: Site, flags: tuple[Flag, ...]) -> tuple[Flag, ...]:
+    folders = " ".join(f"--folder {_quote_path(area.path)}" for area in site.storage if area.in_jobs)
+    zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
+    command = f"{site.software.python} -I {zipped} probe --output {_ANSWER} {folders}".rstrip()
+    own = {"run.name": "windlass-probe", "run.command": command, "resources.time": f"{_LONGEST_S}s"}
+    if not any(flag.key.startswith("resources.gpu") for flag in flags) and _has_gpus(session, site):
+        own["resources.gpus"] = "1"
+    return (*(Flag(key=key, value=value, option=key) for key, value in own.items()), *flags)
+
+
+def _quote_path(path: str) -> str:
+    """A variable at its beginning is the site's to fill in; the rest is taken as it is written."""
+    head, slash, rest = path.partition("/")
+    return f'"{head}"{quote(slash + rest)}' if head.startswith("$") and head[1:].isidentifier() else quote(path)
+
+
+def _has_gpus(session: Session, site: Site) -> bool:
+    return any(partition.gpus for partition in session.facts(site).partitions or ())
+
+
+def _describe(planned: Planned) -> str:
+    return f"partition {planned.plan.partition or 'the default'}, {planned.plan.gpus} GPUs"
+
+
+def _wait(session: Session, record: RunRecord, wait_s: float) -> RunRecord:
+    """Until it ended or the patience did."""
+    deadline = session.clock() + wait_s
+
+    def sleep(seconds: float) -> None:
+        if session.clock() > deadline:
+            raise _OutOfPatience
+        time.sleep(seconds)
+
+    try:
+        for update in follow(session, record, sleep=sleep):
+            record = update.record or record
+    except _OutOfPatience:
+        session.tell("it has waited long enough")
+    return record
+
+
+class _OutOfPatience(Exception):
+    """Ends the following from inside."""
+
+
+def _load_answer(session: Session, site: Site, record: RunRecord) -> Mapping[str, Any] | None:
+    path = f"{record.folder}/{wire.CODE}/{_ANSWER}"
+    reply = session.host(site).ask([Request(operation="read", arguments={"path": path, "from_byte": 0})])[0]
+    if not reply.ok:
+        return None
+    try:
+        told = json.loads(reply.payload)
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _clean_up(session: Session, record: RunRecord) -> None:
+    """Nothing of it stays, also after Ctrl-C; what cannot be removed is told."""
+    try:
+        record = cancel_runs(session, [record])[0]
+        remove_run(session, record)
+    except WindlassError as problem:
+        session.tell(f"the test job could not be removed: {problem.message}; later: windlass rm {record.run_id}")
+
+
+def _tell_missing(record: RunRecord, wait_s: float) -> Line:
+    if not record.state.is_final:
+        words = f"it still waited after {wait_s:g} s ({record.reason or record.state}), and was cancelled"
+        return skip("test job", words, "windlass site check NAME --deep --wait 3600".replace("NAME", record.site))
+    if record.state is RunState.DONE:
+        return fail("test job", "it ended well but left no answer")
+    return fail("test job", f"it is {record.state}: {record.reason or 'no reason told'}")
+
+
+def _make_line(remark: Remark) -> Line:
+    if remark.is_good:
+        return ok(remark.what, remark.words)
+    return warn(remark.what, remark.words, remark.hint)
