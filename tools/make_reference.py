@@ -9,13 +9,16 @@ from pathlib import Path
 import click
 import reference_api
 import reference_files
+import reference_inventory
 import reference_job
+import reference_sites
 from reference_comments import read_comments
 
 from windlass.checks import CHECKS
 from windlass.cli.main import windlass
 from windlass.diagnoses import DIAGNOSES
 from windlass.errors import ERRORS, ExitCode
+from windlass.lint import RULES
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 NOTE = "<!-- Written by tools/make_reference.py: change the code, then run `make docs`. -->"
@@ -38,8 +41,11 @@ def make_pages() -> dict[str, str]:
         "commands.md": make_commands(),
         "run-file.md": reference_files.make_run_file(),
         "site-file.md": reference_files.make_site_file(),
+        "sites.md": reference_sites.make_sites(),
+        "inventory.md": reference_inventory.make_inventory(),
         "errors.md": make_errors(),
         "checks.md": make_rules("Checks", "before anything is sent", CHECKS),
+        "lint-rules.md": make_rules("Lint rules", "in a batch script", RULES),
         "diagnoses.md": make_rules("Diagnoses", "when a run has ended without success", DIAGNOSES),
         "exit-codes.md": make_exit_codes(),
         "python.md": reference_api.make_api(),

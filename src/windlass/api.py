@@ -15,14 +15,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from windlass.app.adopting import Adopted
+from windlass.app.adopting import adopt as adopt_file
 from windlass.app.cancelling import cancel_runs
 from windlass.app.explaining import explain_run
 from windlass.app.fetching import Fetched, fetch_run
 from windlass.app.following import Update
 from windlass.app.following import follow as follow_run
 from windlass.app.following import wait as wait_for_run
+from windlass.app.linting import Linted, Looking, lint_paths
 from windlass.app.logs import open_log, read_log
 from windlass.app.planning import Planned, Wanted, plan_run
+from windlass.app.queues import QueuesSeen, look_at_queues
 from windlass.app.refreshing import refresh
 from windlass.app.removing import remove_run
 from windlass.app.resuming import resume_run
@@ -39,27 +43,34 @@ from windlass.edges.settings import load_site_name
 from windlass.errors import WindlassError
 
 __all__ = [
+    "Adopted",
     "Fetched",
+    "Linted",
     "Planned",
+    "QueuesSeen",
     "RunRecord",
     "RunState",
     "Session",
     "Site",
     "Update",
     "WindlassError",
+    "adopt",
     "cancel",
     "explain",
     "fetch",
     "follow",
+    "lint_scripts",
     "load",
     "logs",
     "open_session",
     "plan",
     "ps",
+    "queues",
     "resume",
     "rm",
     "run",
     "site_list",
+    "ticket",
     "wait",
 ]
 
@@ -125,6 +136,14 @@ def explain(run: Run, *, session: Session | None = None) -> tuple[RunRecord, tup
         return explain_run(used, _find(used, run))
 
 
+def ticket(run: Run, *, to: str | Path | None = None, session: Session | None = None) -> Path:
+    """A bundle for the centre's support desk, without secrets."""
+    from windlass.app.ticketing import make_ticket, save_ticket
+
+    with _use(session) as used:
+        return save_ticket(used, make_ticket(used, _find(used, run)), Path(to) if to else None)
+
+
 def cancel(runs: Run | Sequence[Run], *, session: Session | None = None) -> list[RunRecord]:
     """Takes them out of the queue."""
     wanted: Sequence[Run] = [runs] if isinstance(runs, str | RunRecord) else runs
@@ -159,6 +178,26 @@ def site_list(*, session: Session | None = None) -> tuple[Site, ...]:
     """Those that can be read."""
     with _use(session) as used:
         return list_sites(used).sites
+
+
+def queues(site: str = HERE, *, category: str | None = None, session: Session | None = None) -> QueuesSeen:
+    """Its partitions and QOS, and what is free now."""
+    with _use(session) as used:
+        return look_at_queues(used, site, category=category)
+
+
+def lint_scripts(
+    paths: Sequence[str | Path], *, site: str | None = None, session: Session | None = None
+) -> tuple[Linted, ...]:
+    """What is wrong with sbatch scripts, in files and folders; with a site's name, by its rules too."""
+    with _use(session) as used:
+        looking = Looking(site=used.site(site) if site is not None else None)
+        return tuple(lint_paths([str(path) for path in paths], looking))
+
+
+def adopt(script: str | Path, *, into: str | Path = "windlass.toml", force: bool = False) -> Adopted:
+    """A run file that plans to the same job as the script."""
+    return adopt_file(Path(script), Path(into), force=force)
 
 
 @contextmanager

@@ -1,0 +1,70 @@
+"""What `windlass plan` says of a place, a price and a finding."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import PLAN
+from windlass.cli.words import format_cost, format_findings, format_place, format_runner_up
+from windlass.core.cost import Cost
+from windlass.core.facts import Balance
+from windlass.core.finding import Finding, Severity
+from windlass.core.plan import RunnerUp
+from windlass.core.site import CostUnit
+
+COST = Cost(unit=CostUnit.CORE_HOURS, one_link=100, whole=300)
+BALANCE = Balance(account="prof", unit="core-hours", limit=20_000, used=5_000)
+FINDING = Finding(code="C103", severity=Severity.ERROR, message="no QOS 'x'", hint="--qos a\n--qos b")
+
+
+def test_a_place_names_what_is_written_into_the_script() -> None:
+    plan = replace(PLAN, partition="gpu", account="prof", qos="long", reservation="course")
+
+    assert format_place(plan) == "alpha, partition gpu, account prof, QOS long, reservation course"
+    assert format_place(PLAN) == "alpha, partition the default, account the default"
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (RunnerUp(partition="dev", qos="test", why_not="w"), "partition dev, QOS test: w"),
+        (RunnerUp(partition="", qos="test", why_not="w"), "QOS test: w"),
+        (RunnerUp(partition="", why_not="w"), "the default QOS: w"),
+    ],
+)
+def test_the_second_place(second: RunnerUp, words: str) -> None:
+    assert format_runner_up(second) == words
+
+
+@pytest.mark.parametrize(
+    ("balance", "words"),
+    [
+        (None, ""),
+        (BALANCE, "; 2 % of the 15000 left to prof"),
+        (replace(BALANCE, limit=6_000), "; 30 % of the 1000 left to prof"),
+        (replace(BALANCE, unit="node-hours"), "; prof has 15000 node-hours left"),
+        (replace(BALANCE, used=30_000), "; prof has nothing left of 20000 core-hours"),
+        (replace(BALANCE, limit=None), "; prof has used 5000 core-hours"),
+        (replace(BALANCE, limit=None, used=None), ""),
+    ],
+)
+def test_a_price_is_told_for_a_link_and_for_all_and_against_what_is_left(balance: Balance | None, words: str) -> None:
+    assert format_cost(COST, balance) == f"at most 300 core-hours (100 a link){words}"
+
+
+def test_a_finding_shows_what_it_rests_on_and_what_slurm_would_say() -> None:
+    full = replace(FINDING, where="train.py:12", fact="sacctmgr show assoc", refusal="Invalid qos specification")
+
+    assert format_findings([full]) == [
+        "error    C103  no QOS 'x'",
+        "              at train.py:12",
+        "              seen in: sacctmgr show assoc",
+        "              Slurm would say: Invalid qos specification",
+        "              try: --qos a\n                   --qos b",
+    ]
+
+
+def test_a_job_that_would_never_start_is_told_as_such() -> None:
+    lines = format_findings([replace(FINDING, refusal="(PartitionTimeLimit)", hint=None)])
+
+    assert lines[1].strip() == "Slurm would take it and never start it: (PartitionTimeLimit)"
