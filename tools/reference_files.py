@@ -9,8 +9,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from reference_comments import read_comments
 
-from windlass.core import run, run_file, site, site_file
-from windlass.core.reading import Leaf, Many, Named, Shape, Table
+from windlass.core import run, site
+from windlass.core.toml import run_file, site_file
+from windlass.core.toml.reading import Leaf, Many, Named, Shape, Table
 from windlass.core.units import format_duration
 
 _WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", timedelta: 'time, such as `"36h"`'}

@@ -34,9 +34,9 @@ from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.app.sites import list_sites
 from windlass.core.finding import Diagnosis
-from windlass.core.layers import Flag
 from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
+from windlass.core.toml.layers import Flag
 from windlass.core.units import read_duration
 from windlass.edges.folders import find_folders
 from windlass.edges.settings import load_site_name

@@ -13,9 +13,9 @@ from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.refreshing import refresh_site
 from windlass.app.running import start_run
 from windlass.app.session import Session
-from windlass.core.estimates import AS_PLANNED, MOST_QUESTIONS
-from windlass.core.layers import Flag
 from windlass.core.record import RunState
+from windlass.core.seen.estimates import AS_PLANNED, MOST_QUESTIONS
+from windlass.core.toml.layers import Flag
 
 pytestmark = pytest.mark.parametrize("session", [ENGINES[0], ENGINES[2]], indirect=True)
 

@@ -12,8 +12,8 @@ from windlass.app.following import wait
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
-from windlass.core.layers import Flag
 from windlass.core.record import RunRecord, RunState
+from windlass.core.toml.layers import Flag
 from windlass.errors import NotFound, UsageError
 
 HERE, _, SSH = ENGINES

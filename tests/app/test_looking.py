@@ -16,8 +16,8 @@ from windlass.app.planning import Wanted, plan_run
 from windlass.app.probing import add_probe
 from windlass.app.session import Session
 from windlass.app.verdicts import Line, Verdict, has_failed
-from windlass.core.layers import Flag
 from windlass.core.site import GpuDialect, Login, ModuleSystem
+from windlass.core.toml.layers import Flag
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
 from windlass.errors import HostUnreachable, LoginNeeded

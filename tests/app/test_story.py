@@ -18,8 +18,8 @@ from windlass.app.removing import remove_run
 from windlass.app.resuming import resume_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
-from windlass.core.layers import Flag
 from windlass.core.record import RunRecord, RunState
+from windlass.core.toml.layers import Flag
 from windlass.errors import ClusterRefused, UsageError, WindlassError
 
 pytestmark = pytest.mark.parametrize("session", ENGINES, indirect=True)

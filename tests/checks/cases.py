@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 from tests.builders import PLAN, SITE, SPEC
 from windlass.core.case import Case, DataSeen
-from windlass.core.code import NO_CODE, Code
 from windlass.core.facts import NOTHING_SEEN, Association, Facts, NodeShape, SeenPartition
 from windlass.core.jobs import JobSeen
 from windlass.core.plan import Plan
 from windlass.core.run import RunSpec
 from windlass.core.site import GpuDialect, Login, Rules, Site
+from windlass.core.source.code import NO_CODE, Code
 
 NOW = 1_800_000_000.0
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from tests.builders import CPU_NODE, GPU, GPU_NODE, PLAN, SITE, SPEC
 from windlass.core.case import Case
-from windlass.core.code import Binary, Code, Language, SourceFile
 from windlass.core.facts import Facts
 from windlass.core.plan import Plan
 from windlass.core.run import RunSpec
 from windlass.core.site import GpuDialect, GpuKind, Login, Rules, Site, Software
+from windlass.core.source.code import Binary, Code, Language, SourceFile
 
 ONE_GPU = replace(PLAN, partition="gpu", gpus_per_node=1, gpu_dialect=GpuDialect.GRES, cpus_per_task=8)
 FOUR_GPUS = replace(ONE_GPU, gpus_per_node=4, tasks_per_node=4)

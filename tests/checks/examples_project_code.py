@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.builders import PLAN
 from tests.checks.cases import Example
 from tests.checks.code_cases import FOUR_GPUS, LOADER, ONE_GPU, STUDY, code_case, run
-from windlass.core.code import Code
+from windlass.core.source.code import Code
 
 EXAMPLES = {
     "C505": Example(

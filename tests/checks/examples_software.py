@@ -18,10 +18,10 @@ from tests.checks.code_cases import (
     run,
     site_with,
 )
-from windlass.core.code import Binary
 from windlass.core.facts import Facts
 from windlass.core.run import Environment
 from windlass.core.site import GpuKind, Software
+from windlass.core.source.code import Binary
 
 EXAMPLES = {
     "C306": Example(

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from tests.builders import PLAN, SITE, SPEC
 from tests.checks.cases import Example, case, with_rules
-from windlass.core.code import Code
 from windlass.core.facts import Facts, SeenQuota
 from windlass.core.run import Checkpoint, Data, Environment
 from windlass.core.site import Area
+from windlass.core.source.code import Code
 
 SCRATCH = Area(name="scratch", path="/scratch", purge_days=30)
 TAPE = Area(name="nearline", path="/nearline", in_jobs=False)

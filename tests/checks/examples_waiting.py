@@ -20,9 +20,9 @@ def with_reservation(*several: Reservation, user: str = "alice") -> Facts:
 
 EXAMPLES = {
     "C601": Example(
-        trips=case(plan=replace(PLAN, reservation="cours"), facts=with_reservation(COURSE, WINDOW)),
+        trips=case(plan=replace(PLAN, reservation="lecture"), facts=with_reservation(COURSE, WINDOW)),
         passes=case(plan=RESERVED, facts=with_reservation(COURSE, WINDOW)),
-        says="alpha has no reservation 'cours'; there are course",
+        says="alpha has no reservation 'lecture'; there are course",
         refusal="Requested reservation is invalid",
         also_trips=(case(plan=RESERVED, facts=with_reservation()),),
         also_passes=(case(plan=RESERVED), case(facts=with_reservation())),

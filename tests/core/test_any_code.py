@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.code import Language
-from windlass.core.network_use import find_network_use
-from windlass.core.python_code import read_python
 from windlass.core.secret_words import find_secrets, hide_secrets
-from windlass.core.shell_commands import read_commands
+from windlass.core.source.code import Language
+from windlass.core.source.network_use import find_network_use
+from windlass.core.source.python_code import read_python
+from windlass.core.source.shell_commands import read_commands
 
 BAD: dict[str, str] = {
     "empty": "",

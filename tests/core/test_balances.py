@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.balances import read_balances, sort_balances
 from windlass.core.facts import Balance
+from windlass.core.seen.balances import read_balances, sort_balances
 
 TABLE = """\
 Budget of user alice on 16 Nov 2026

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import CPU, GPU, GPU_NODE, HOUR, SITE
-from windlass.core.comparing import compare, list_unwritten
 from windlass.core.facts import Facts, NodeShape, SeenPartition, SeenQos, SeenQuota
+from windlass.core.seen.comparing import compare, list_unwritten
 from windlass.core.site import Area, Qos, Site
 
 SEEN_CPU = SeenPartition(name="cpu", max_time=72 * HOUR, shapes=(NodeShape(cpus=128, memory_mb=252_000),))

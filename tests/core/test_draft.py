@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.discovery import Discovered, Disk, Shell, make_look_script, read_look
-from windlass.core.draft import choose_root, make_draft
 from windlass.core.facts import Association, Facts, NodeShape, SeenPartition, SeenQos
+from windlass.core.seen.discovery import Discovered, Disk, Shell, make_look_script, read_look
+from windlass.core.seen.draft import choose_root, make_draft
 from windlass.core.site import ModuleSystem, Site
-from windlass.core.site_file import read_site
+from windlass.core.toml.site_file import read_site
 
 HOUR = timedelta(hours=1)
 FAT = NodeShape(nodes=2, cpus=48, memory_mb=498_000, gpus=(("a100", 4),))

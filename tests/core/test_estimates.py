@@ -7,7 +7,8 @@ import pytest
 
 from tests.builders import HOUR, PLAN, SITE
 from windlass.cli.estimate_words import format_estimates
-from windlass.core.estimates import (
+from windlass.core.plan import Plan, RunnerUp
+from windlass.core.seen.estimates import (
     AS_PLANNED,
     MOST_QUESTIONS,
     Estimate,
@@ -18,7 +19,6 @@ from windlass.core.estimates import (
     make_estimate,
     make_questions,
 )
-from windlass.core.plan import Plan, RunnerUp
 from windlass.core.site import GpuDialect
 
 BIG = replace(PLAN, nodes=8, link_time=24 * HOUR, total_time=24 * HOUR, partition="gpu")

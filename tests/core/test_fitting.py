@@ -1,7 +1,7 @@
 """One run file for a supercomputer and for a laptop."""
 
-from windlass.core.fitting import cut_to_fit
-from windlass.core.queues import Queue
+from windlass.core.placing.fitting import cut_to_fit
+from windlass.core.placing.queues import Queue
 from windlass.core.run import Resources
 
 LAPTOP = (Queue(name="pocket", cores=8, memory_mb=16_000),)

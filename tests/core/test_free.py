@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import HOUR, SITE
 from windlass.core.facts import NOTHING_SEEN, Association, Facts, Reservation, SeenPartition, SeenQos
-from windlass.core.free import Free, find_maintenance, list_categories, make_qos_views, make_views, pick_category
+from windlass.core.seen.free import Free, find_maintenance, list_categories, make_qos_views, make_views, pick_category
 from windlass.core.site import Partition, Qos, Site
 
 SERVICE = Reservation(name="service", starts=5000, ends=9000, is_maintenance=True, all_nodes=True)

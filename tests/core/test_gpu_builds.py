@@ -2,8 +2,8 @@
 
 import pytest
 
-from windlass.core.code import Code, Language, SourceFile
-from windlass.core.gpu_builds import (
+from windlass.core.source.code import Code, Language, SourceFile
+from windlass.core.source.gpu_builds import (
     PYPI,
     find_build,
     find_capability,
@@ -14,7 +14,7 @@ from windlass.core.gpu_builds import (
     read_tag,
     tag_of,
 )
-from windlass.core.pins import find_pins, find_torch_module
+from windlass.core.source.pins import find_pins, find_torch_module
 
 K40, K80, P100, V100, T4, A100, A40, L40, H100, B200 = 35, 37, 60, 70, 75, 80, 86, 89, 90, 100
 

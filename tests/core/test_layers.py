@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.layers import (
+from windlass.core.run import RunSpec
+from windlass.core.toml.layers import (
     Flag,
     Layer,
     make_environ_layer,
@@ -13,9 +14,8 @@ from windlass.core.layers import (
     read_set,
     split_key,
 )
-from windlass.core.reading import Path, format_key
-from windlass.core.run import RunSpec
-from windlass.core.run_file import EXCLUSIVE, SECTIONS, read_run
+from windlass.core.toml.reading import Path, format_key
+from windlass.core.toml.run_file import EXCLUSIVE, SECTIONS, read_run
 from windlass.errors import UsageError
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from windlass.core.code import Language
-from windlass.core.network_use import Use, UseKind, find_network_use
+from windlass.core.source.code import Language
+from windlass.core.source.network_use import Use, UseKind, find_network_use
 
 FETCH, INSTALL, CACHED, TRACKER = UseKind.FETCH, UseKind.INSTALL, UseKind.CACHED, UseKind.TRACKER
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.builders import GPU_NODE, SITE
-from windlass.core.node_probe import judge_probe
+from windlass.core.seen.node_probe import judge_probe
 from windlass.core.site import GpuKind, Rules, Site
 
 TOLD: dict[str, Any] = {

@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.papers import read_events, read_gauges
-from windlass.core.symptoms import Event, NodeGauges
+from windlass.core.ending.papers import read_events, read_gauges
+from windlass.core.ending.symptoms import Event, NodeGauges
 
 
 def lines(*values: object) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.finding import Setting
-from windlass.core.patching import apply_settings, format_settings
+from windlass.core.toml.patching import apply_settings, format_settings
 
 FILE = """\
 # my training

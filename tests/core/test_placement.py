@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import BARE_SITE, CPU, GPU, GPU_NODE, HOUR, SITE, plan_for
-from windlass.core.access import choose_account, find_association
 from windlass.core.facts import NOTHING_SEEN, Association, Facts, SeenPartition
-from windlass.core.place import Wish
-from windlass.core.placement import choose_place
+from windlass.core.placing.access import choose_account, find_association
+from windlass.core.placing.place import Wish
+from windlass.core.placing.placement import choose_place
+from windlass.core.placing.queues import Queue, make_queues
+from windlass.core.placing.shapes import Shape, make_shapes
 from windlass.core.plan import RunnerUp
-from windlass.core.queues import Queue, make_queues
 from windlass.core.run import Resources
-from windlass.core.shapes import Shape, make_shapes
 from windlass.core.site import Partition, Site
 from windlass.errors import PlanError
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.builders import BARE_SITE, GPU, GPU_NODE, HOUR, SITE
 from windlass.core.facts import NOTHING_SEEN, Facts, SeenPartition
-from windlass.core.queues import Queue, make_queues
+from windlass.core.placing.queues import Queue, make_queues
 from windlass.core.site import GpuKind, NodeType, Partition, Rules, Site
 
 SEEN = SeenPartition(name="gpu", nodes=6, cpus_per_node=48, memory_mb_per_node=380_000, gpus=(("a100", 4),))

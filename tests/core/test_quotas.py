@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.quotas import Disk, QuotaRow, make_quota, pick_quota, read_disk, read_quotas
+from windlass.core.seen.quotas import Disk, QuotaRow, make_quota, pick_quota, read_disk, read_quotas
 
 TIB = 1024**4
 GIB = 1024**3

@@ -2,8 +2,8 @@
 
 import pytest
 
-from windlass.core.code import Code, Language, SourceFile
-from windlass.core.reach import find_reached
+from windlass.core.source.code import Code, Language, SourceFile
+from windlass.core.source.reach import find_reached
 
 FILES = {
     "train.py": "import torch\nfrom data import load\nfrom models.net import Net\n",

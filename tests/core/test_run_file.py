@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.core.reading import FromText, Problem, Shape, Table
 from windlass.core.run import Checkpoint, Data, Environment, Resources, RunSpec, Staging
-from windlass.core.run_file import (
+from windlass.core.toml.reading import FromText, Problem, Shape, Table
+from windlass.core.toml.run_file import (
     CHECKPOINT,
     DATA,
     ENVIRONMENT,

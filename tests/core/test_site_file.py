@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windlass.core import site as kinds
-from windlass.core import site_file as shapes
-from windlass.core.reading import Shape, Table
 from windlass.core.site import CostUnit, GpuDialect, Site
-from windlass.core.site_file import SITE, find_problems, read_site
+from windlass.core.toml import site_file as shapes
+from windlass.core.toml.reading import Shape, Table
+from windlass.core.toml.site_file import SITE, find_problems, read_site
 
 WILSON = """
 name = "wilson"

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windlass.core.run import RunSpec
-from windlass.core.run_file import read_run
-from windlass.core.starter import FRAMEWORKS, ProjectSeen, ScriptSeen, format_string, make_starter, pick_training
+from windlass.core.toml.run_file import read_run
+from windlass.core.toml.starter import FRAMEWORKS, ProjectSeen, ScriptSeen, format_string, make_starter, pick_training
 
 TRAIN = ScriptSeen(path="train.py", frameworks=frozenset({"torch"}), has_main=True, has_arguments=True, saves=True)
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from tests.builders import PLAN, RECORD, SITE
+from windlass.core.ending.symptoms import JobFacts, Symptoms
+from windlass.core.ending.ticket import make_advice, make_summary
 from windlass.core.finding import Diagnosis
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
-from windlass.core.symptoms import JobFacts, Symptoms
-from windlass.core.ticket import make_advice, make_summary
 
 FAILED = replace(RECORD, state=RunState.FAILED, reason="node failed", nodes="n7", started=1000.0, ended=4600.0)
 

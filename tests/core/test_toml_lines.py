@@ -5,8 +5,8 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.starter import format_string
-from windlass.core.toml_lines import find_lines, nearest_line
+from windlass.core.toml.lines import find_lines, nearest_line
+from windlass.core.toml.starter import format_string
 
 TEXT = '''# a comment with = and [brackets]
 top = "a # no comment"

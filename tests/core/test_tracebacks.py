@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.tracebacks import find_tracebacks
+from windlass.core.ending.tracebacks import find_tracebacks
 
 HEAD = "Traceback (most recent call last):"
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 from tests.builders import PLAN, RECORD, SITE
+from windlass.core.ending.symptoms import RankLog, Symptoms, Waiting, WaitingKind
 from windlass.core.record import RunRecord, RunState
 from windlass.core.site import GpuKind
-from windlass.core.symptoms import RankLog, Symptoms, Waiting, WaitingKind
 
 FAILED = replace(RECORD, state=RunState.FAILED, exit_code=1)
 DONE = replace(RECORD, state=RunState.DONE, exit_code=0)

@@ -11,9 +11,9 @@ from tests.diagnoses.ends import (
     after,
     waits,
 )
+from windlass.core.ending.symptoms import JobFacts, NodeGauges, Symptoms, WaitingKind
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
-from windlass.core.symptoms import JobFacts, NodeGauges, Symptoms, WaitingKind
 
 EXAMPLES: dict[str, Example] = {**examples_of_jobs.EXAMPLES, **examples_of_programs.EXAMPLES}
 

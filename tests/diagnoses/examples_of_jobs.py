@@ -15,10 +15,10 @@ from tests.diagnoses.ends import (
     refused,
     waits,
 )
+from windlass.core.ending.symptoms import Event, NodeGauges, Symptoms, WaitingKind
 from windlass.core.facts import Association, Facts, SeenPartition, SeenQuota
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
-from windlass.core.symptoms import Event, NodeGauges, Symptoms, WaitingKind
 
 EXAMPLES: dict[str, Example] = {
     "D001": Example(trips=waits("Priority", WaitingKind.TURN), passes=after(RUNNING), says="told in words"),

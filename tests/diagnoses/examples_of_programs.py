@@ -10,8 +10,8 @@ from tests.diagnoses.ends import (
     Example,
     after,
 )
+from windlass.core.ending.symptoms import JobFacts, Symptoms
 from windlass.core.jobs import JobState
-from windlass.core.symptoms import JobFacts, Symptoms
 
 EXAMPLES: dict[str, Example] = {
     "D401": Example(

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.builders import PLAN, RECORD, SITE
 from tests.diagnoses.ends import DONE, FAILED, NO_FILE, PLANNED, RUNNING, after, waits
 from tests.diagnoses.examples import EXAMPLES, MORE
+from windlass.core.ending.symptoms import RankLog, Symptoms, Waiting, WaitingKind
 from windlass.core.facts import Facts, SeenPartition
 from windlass.core.record import RunState
-from windlass.core.symptoms import RankLog, Symptoms, Waiting, WaitingKind
 from windlass.diagnoses import DIAGNOSES, diagnose
 
 MANY_RANKS = replace(PLAN, nodes=2, tasks_per_node=4)

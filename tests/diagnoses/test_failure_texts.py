@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import PLAN
 from tests.diagnoses.ends import FAILED, RUNNING, TIMED_OUT, after, refused, waits
+from windlass.core.ending.symptoms import Event, JobFacts, NodeGauges, Symptoms, WaitingKind
 from windlass.core.jobs import JobState
-from windlass.core.symptoms import Event, JobFacts, NodeGauges, Symptoms, WaitingKind
 from windlass.diagnoses import diagnose
 
 SUBMISSION = "sbatch: error: Batch job submission failed: "

@@ -14,7 +14,7 @@ from tests.conftest import Places
 from tests.docs.pages import ROOT, Block, list_pages, load_blocks, strip_blocks
 from tests.docs.parsing import find_problem, list_command_names
 from tests.docs.session import Reader, is_whole
-from windlass.core.layers import Flag
+from windlass.core.toml.layers import Flag
 from windlass.edges.folders import find_folders
 from windlass.edges.settings import load_run_spec
 from windlass.edges.site_files import add_site, load_site

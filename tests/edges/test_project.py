@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from windlass.core.starter import make_starter, pick_training
+from windlass.core.toml.starter import make_starter, pick_training
 from windlass.edges import project as project_module
 from windlass.edges.project import look_at_project
 

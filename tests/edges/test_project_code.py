@@ -3,7 +3,7 @@
 import struct
 from pathlib import Path
 
-from windlass.core.code import Binary, Code, Language
+from windlass.core.source.code import Binary, Code, Language
 from windlass.edges import project_code
 from windlass.edges.project_code import load_project_code
 from windlass.edges.snapshot import take_snapshot

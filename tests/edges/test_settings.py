@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.core.layers import Flag, read_set
+from windlass.core.toml.layers import Flag, read_set
 from windlass.edges.settings import find_project, load_run_spec, load_site_name
 from windlass.errors import ConfigError, WindlassError
 

@@ -7,9 +7,9 @@ import pytest
 from tests.builders import HOUR, SPEC, plan_for
 from tests.inventory.cases import find, list_codes, make_case
 from tests.sites.shipped import load
-from windlass.core.code import Binary, Code, Language, SourceFile
 from windlass.core.job import make_script
 from windlass.core.run import Resources
+from windlass.core.source.code import Binary, Code, Language, SourceFile
 from windlass.errors import PlanError
 
 # row: site, partition, kind, GPUs of one node

@@ -12,14 +12,14 @@ import pytest
 
 from tests.cli.conftest import Windlass
 from tests.lint.test_good_scripts import GOOD, site_of
-from windlass.core.adoption import Adoption, adopt_script
 from windlass.core.facts import NOTHING_SEEN
 from windlass.core.job import make_script
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.run import RunSpec
-from windlass.core.run_file import read_run
-from windlass.core.sbatch_script import read_script
-from windlass.core.script_request import Request, read_request
+from windlass.core.sbatch.adoption import Adoption, adopt_script
+from windlass.core.sbatch.request import Request, read_request
+from windlass.core.sbatch.script import read_script
+from windlass.core.toml.run_file import read_run
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import load_site
 from windlass.launchers import LAUNCHERS

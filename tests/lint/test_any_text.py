@@ -5,12 +5,12 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.adoption import adopt_script
 from windlass.core.run import RunSpec
-from windlass.core.run_file import read_run
-from windlass.core.sbatch_options import SBATCH
-from windlass.core.sbatch_script import read_script
-from windlass.core.sbatch_words import split_words
+from windlass.core.sbatch.adoption import adopt_script
+from windlass.core.sbatch.options import SBATCH
+from windlass.core.sbatch.script import read_script
+from windlass.core.sbatch.words import split_words
+from windlass.core.toml.run_file import read_run
 from windlass.lint import lint_script
 
 _PIECES = st.sampled_from(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from windlass.app.linting import Linted, Looking, lint_paths
-from windlass.core.sbatch_script import read_script
+from windlass.core.sbatch.script import read_script
 from windlass.edges.script_files import LARGEST
 from windlass.lint import lint_script
 

@@ -9,7 +9,7 @@ import pytest
 from tests.lint.examples import EXAMPLES, make_script
 from tests.lint.test_fixtures import SCRIPTS
 from windlass.app.linting import Looking, lint_paths, mend
-from windlass.core.sbatch_script import read_script
+from windlass.core.sbatch.script import read_script
 
 HEAD = b"#!/bin/bash\n#SBATCH --time=1:00:00\n#SBATCH --mem=4G\n"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch_script import Option, Script, read_script
-from windlass.core.sbatch_values import read_megabytes, read_minutes
+from windlass.core.sbatch.script import Option, Script, read_script
+from windlass.core.sbatch.values import read_megabytes, read_minutes
 from windlass.lint import lint_script
 from windlass.pocket.directives import check_script, read_directives
 from windlass.pocket.errors import PocketError

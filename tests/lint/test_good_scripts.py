@@ -9,7 +9,7 @@ import pytest
 import windlass
 from windlass.app.linting import Looking, lint_paths
 from windlass.core.finding import Severity
-from windlass.core.sbatch_script import read_script
+from windlass.core.sbatch.script import read_script
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import load_site
 

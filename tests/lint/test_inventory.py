@@ -7,7 +7,7 @@ import pytest
 
 from tests.lint.test_good_scripts import GOOD
 from windlass.app.linting import Looking, lint_paths
-from windlass.core.sbatch_script import read_script
+from windlass.core.sbatch.script import read_script
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import load_site
 

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import SITE
 from tests.lint.examples import AT_A_CENTRE, EXAMPLES, make_script
 from windlass.core.finding import Severity
-from windlass.core.sbatch_script import read_script
+from windlass.core.sbatch.script import read_script
 from windlass.core.site import ModuleSystem, Rules, Software
 from windlass.lint import RULES, lint_script
 

@@ -19,12 +19,12 @@ from tests.lint.test_adopting import read_toml
 from tests.lint.test_fixtures import SCRIPTS
 from tests.lint.test_good_scripts import GOOD, site_of
 from tests.lint.variations import make_variations
-from windlass.core.adoption import Adoption, adopt_script
 from windlass.core.facts import NOTHING_SEEN
 from windlass.core.job import make_script
 from windlass.core.planning import Attempt, make_plan
-from windlass.core.sbatch_options import GONE, NEWER
-from windlass.core.sbatch_script import Script, read_script
+from windlass.core.sbatch.adoption import Adoption, adopt_script
+from windlass.core.sbatch.options import GONE, NEWER
+from windlass.core.sbatch.script import Script, read_script
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import load_site
 from windlass.launchers import LAUNCHERS

@@ -5,7 +5,7 @@ Left out is what depends on the machine: files that are named, clusters, kinds o
 
 from collections.abc import Iterator
 
-from windlass.core.sbatch_options import SBATCH
+from windlass.core.sbatch.options import SBATCH
 
 _COUNTS = ("1", "0", "-1", "x", "1.5", "1k", "' 2'", "+2", "2x", "1-2", "")
 _MEMORY = ("0", "1", "1G", "1gb", "1GiB", "1M", "1K", "1T", "1P", "1.5G", "-1", "x", "'1 G'", "1B", "4,000", "")

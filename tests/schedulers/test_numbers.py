@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.schedulers.recorded import load_answer
 from windlass.core.facts import Balance
-from windlass.core.free import Free
+from windlass.core.seen.free import Free
 from windlass.schedulers.slurm.balance import find_period_start, make_use_command, read_shares, read_use
 from windlass.schedulers.slurm.free import read_counts, read_free
 from windlass.schedulers.slurm.hostlist import expand_hosts

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windlass.core.ending.symptoms import JobFacts
 from windlass.core.jobs import JobState
-from windlass.core.symptoms import JobFacts
 from windlass.schedulers.slurm.fields import SEPARATOR, make_fields
 from windlass.schedulers.slurm.postmortem import (
     find_output,

@@ -107,6 +107,12 @@ def test_gpus_of_a_node(gres: str, gpus: dict[str, int]) -> None:
     assert survey.read_gpus(gres) == gpus
 
 
+def test_whole_nodes_as_slurm_26_05_writes_them() -> None:
+    (partition,) = survey.read_partitions("PartitionName=g OverSubscribe=NO Exclusive=NODE State=UP TotalNodes=9")
+
+    assert partition.whole_nodes
+
+
 def test_whole_nodes_and_allowed_accounts() -> None:
     line = "PartitionName=g AllowAccounts=a,b AllowQos=q OverSubscribe=EXCLUSIVE State=DOWN MaxNodes=4 TotalNodes=9"
 

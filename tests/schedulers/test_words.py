@@ -2,8 +2,8 @@
 
 import pytest
 
+from windlass.core.ending.symptoms import WaitingKind
 from windlass.core.jobs import JobState
-from windlass.core.symptoms import WaitingKind
 from windlass.schedulers.slurm.reasons import explain_reason, find_reason, read_waiting
 from windlass.schedulers.slurm.words import SHORT_STATES, STATE_WORDS, STATES, explain_state, read_state
 

@@ -29,7 +29,9 @@ def time(text: str) -> timedelta:
 
 
 # row of the inventory: site, {key of the site file: what the document says}
-SDUMONT = {
+Rows = dict[str, tuple[str, dict[str, object]]]  # id -> the site, and what its file says by dotted key
+
+SDUMONT: Rows = {
     "SD-02": ("sdumont", {"machine.petaflops": 5.1, "machine.cores": 36_472, "machine.nodes": 1_134}),
     "SD-03": (
         "sdumont",
@@ -82,7 +84,7 @@ SDUMONT = {
     "SD-35": ("sdumont", {"links": has("jupyter")}),
     "SD-36": ("sdumont", {"rules.requeue": False, "accounting.unit_name": "allocation units (UA)"}),
 }
-ALLIANCE = {
+ALLIANCE: Rows = {
     "CA-01": ("narval", {"login.host": "narval.alliancecan.ca"}),
     "CA-02": ("narval", {"onboarding": has("ssh key")}),
     "CA-03": (
@@ -138,7 +140,7 @@ ALLIANCE = {
     ),
     "CA-60": ("narval", {"rules.chain": "array", "rules.advised_link_time": time("24h")}),
 }
-JSC = {
+JSC: Rows = {
     "JS-01": ("jureca-dc", {"links": has("venv_template"), "onboarding": has("JuDoor")}),
     "JS-03": ("jureca-dc", {"rules.login_gpus": False, "rules.login_for": has("compiling", "moving data")}),
     "JS-04": (
@@ -171,7 +173,7 @@ JSC = {
     "JS-32": ("jureca-dc", {"rules.login_internet": True, "notes": has("login node first")}),
     "JS-39": ("jureca-dc", {"network.host_suffix": "i"}),
 }
-CSCS = {
+CSCS: Rows = {
     "CS-01": ("daint", {"onboarding": has("passport")}),
     "CS-02": ("daint", {"notes": has("never share an account")}),
     "CS-03": (
@@ -214,7 +216,7 @@ CSCS = {
     "CS-28": ("daint", {"gpu.p100.memory_gb": 16}),
     "CS-29": ("daint", {"support": has("ticket at https://jira.cscs.ch", "not by e-mail", "working days")}),
 }
-WILSON = {
+WILSON: Rows = {
     "WI-02": ("wilson", {"links": has("jupyter")}),
     "WI-04": ("wilson", {"rules.needs_account": False, "accounting.account_command": has("sacctmgr", "name=$USER")}),
     "WI-05": ("wilson", {"accounting.account_command": has("User,Account,QOS,DefaultQOS"), "qos.opp.is_default": True}),
@@ -302,4 +304,4 @@ WILSON = {
         | {"node.p100nvlink.memory_per_gpu_gb": 500, "node.v100nvlinkppc64.memory_per_gpu_gb": 250},
     ),
 }
-ROWS: dict[str, tuple[str, dict[str, object]]] = {**SDUMONT, **ALLIANCE, **JSC, **CSCS, **WILSON}
+ROWS: Rows = {**SDUMONT, **ALLIANCE, **JSC, **CSCS, **WILSON}

@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 
 import windlass.sites
-from windlass.core.layers import Layer, merge
 from windlass.core.site import Site
+from windlass.core.toml.layers import Layer, merge
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import list_site_names, load_site
 

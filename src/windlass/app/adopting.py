@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass.core.adoption import Adoption, Left, adopt_script
-from windlass.core.sbatch_script import read_script
+from windlass.core.sbatch.adoption import Adoption, Left, adopt_script
+from windlass.core.sbatch.script import read_script
 from windlass.edges.files import save_file
 from windlass.edges.script_files import NoScript, load_script
 from windlass.errors import UsageError, WindlassError

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from windlass.app.session import Session
 from windlass.app.verdicts import Line, fail, ok, skip, warn
-from windlass.core.comparing import Difference, compare, list_unwritten
 from windlass.core.facts import Facts, SeenQuota
+from windlass.core.seen.comparing import Difference, compare, list_unwritten
 from windlass.core.site import Site
 from windlass.core.units import format_bytes
 from windlass.errors import WindlassError

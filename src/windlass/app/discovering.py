@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass, replace
 
 from windlass.app.session import Session
-from windlass.core.discovery import Discovered
-from windlass.core.draft import make_draft
+from windlass.core.seen.discovery import Discovered
+from windlass.core.seen.draft import make_draft
 from windlass.core.site import Login, Site
 from windlass.edges.discovery import discover
 from windlass.edges.site_files import check_site_text

@@ -9,7 +9,10 @@ from dataclasses import replace
 
 from windlass.app.session import Session
 from windlass.core.codec import from_json
-from windlass.core.estimates import (
+from windlass.core.job import make_script
+from windlass.core.plan import Plan
+from windlass.core.record import RunRecord, RunState
+from windlass.core.seen.estimates import (
     AS_PLANNED,
     Estimate,
     Estimates,
@@ -19,9 +22,6 @@ from windlass.core.estimates import (
     make_estimate,
     make_questions,
 )
-from windlass.core.job import make_script
-from windlass.core.plan import Plan
-from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
 from windlass.edges.host import Request
 from windlass.errors import RunFolderGone, WindlassError

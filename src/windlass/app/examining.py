@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from windlass.app.session import Session
 from windlass.core.codec import from_json
+from windlass.core.ending.papers import read_events, read_gauges
+from windlass.core.ending.symptoms import JobFacts, NodeGauges, RankLog, Symptoms, Waiting, WaitingKind
 from windlass.core.facts import NOTHING_SEEN, Facts
-from windlass.core.papers import read_events, read_gauges
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord
-from windlass.core.symptoms import JobFacts, NodeGauges, RankLog, Symptoms, Waiting, WaitingKind
 from windlass.edges.cluster import Cluster
 from windlass.edges.host import Completed, Host, Json, Reply, Request
 from windlass.errors import RunFolderGone, WindlassError

@@ -7,10 +7,10 @@ from windlass.app.examining import explain_waiting, find_facts, gather_run, load
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.checks import CHECKS
+from windlass.core.ending.symptoms import JobFacts, Symptoms
 from windlass.core.finding import Diagnosis
 from windlass.core.jobs import JobSeen, JobState
 from windlass.core.record import RunRecord, RunState, Submission
-from windlass.core.symptoms import JobFacts, Symptoms
 from windlass.diagnoses import DIAGNOSES, diagnose
 from windlass.edges.host import Host
 from windlass.errors import ERRORS, LoginNeeded, NotFound, UsageError, WindlassError

@@ -9,7 +9,7 @@ from windlass.core.dependency import list_awaited
 from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Severity
 from windlass.core.jobs import JobSeen
-from windlass.core.sbatch_script import Script, read_script
+from windlass.core.sbatch.script import Script, read_script
 from windlass.core.site import Site
 from windlass.edges.files import save_file
 from windlass.edges.script_files import NoScript, find_scripts, judge_bytes, load_script

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.core.finding import Setting
-from windlass.core.patching import apply_settings
 from windlass.core.record import RunRecord, RunState
-from windlass.core.run_file import read_run
+from windlass.core.toml.patching import apply_settings
+from windlass.core.toml.run_file import read_run
 from windlass.edges.files import save_file
 from windlass.edges.settings import RUN_FILE
 from windlass.edges.toml_file import is_there, load_toml

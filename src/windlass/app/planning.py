@@ -11,13 +11,13 @@ from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Finding, Severity
 from windlass.core.job import make_script
 from windlass.core.jobs import JobSeen
-from windlass.core.layers import Flag
 from windlass.core.names import make_run_id
 from windlass.core.plan import Plan
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.run import RunSpec
 from windlass.core.selection import list_outputs
 from windlass.core.site import Site
+from windlass.core.toml.layers import Flag
 from windlass.edges.data_size import measure_data
 from windlass.edges.folders import find_home
 from windlass.edges.project_code import load_project_code

@@ -15,11 +15,11 @@ from windlass.app.removing import remove_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.app.verdicts import Line, Verdict, fail, has_failed, ok, skip, warn
-from windlass.core.layers import Flag
-from windlass.core.node_probe import Remark, judge_probe
 from windlass.core.record import RunRecord, RunState
+from windlass.core.seen.node_probe import Remark, judge_probe
 from windlass.core.shell import quote
 from windlass.core.site import Site
+from windlass.core.toml.layers import Flag
 from windlass.edges.host import Request
 from windlass.errors import WindlassError
 from windlass_job import wire

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass.core.starter import make_starter
+from windlass.core.toml.starter import make_starter
 from windlass.edges.files import save_file
 from windlass.edges.project import look_at_project
 from windlass.edges.settings import RUN_FILE, find_project

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from windlass.app.session import Session
 from windlass.core.facts import NOTHING_SEEN, Facts
-from windlass.core.free import Free, QosView, QueueView, list_categories, make_qos_views, make_views, pick_category
+from windlass.core.seen.free import Free, QosView, QueueView, list_categories, make_qos_views, make_views, pick_category
 from windlass.core.site import Site
 from windlass.errors import UsageError, WindlassError
 from windlass.schedulers.slurm.free import make_counts_command, make_free_command, read_counts, read_free

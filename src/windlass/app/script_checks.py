@@ -11,8 +11,8 @@ from windlass.core.finding import Finding, Severity
 from windlass.core.jobs import JobSeen
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.run import RunSpec
-from windlass.core.sbatch_script import Script
-from windlass.core.script_request import make_scripted_plan, make_spec, read_request
+from windlass.core.sbatch.request import make_scripted_plan, make_spec, read_request
+from windlass.core.sbatch.script import Script
 from windlass.core.site import Site
 from windlass.core.units import Unreadable, format_slurm_duration, read_duration
 from windlass.errors import PlanError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from windlass.app.session import Session
 from windlass.core.facts import NOTHING_SEEN
-from windlass.core.queues import Queue, make_queues
+from windlass.core.placing.queues import Queue, make_queues
 from windlass.core.site import Site
 from windlass.edges.site_files import Sites, add_site, load_sites
 from windlass.errors import UsageError, WindlassError
@@ -16,7 +16,7 @@ def list_sites(session: Session) -> Sites:
 
 def make_site_text(name: str, *, host: str, user: str | None, jump: tuple[str, ...], root: str | None) -> str:
     """A small site file: the survey fills in what it can see each time."""
-    from windlass.core.starter import format_string
+    from windlass.core.toml.starter import format_string
 
     lines = [f"title = {format_string(name)}"]
     if root:

@@ -15,11 +15,11 @@ from windlass.app.explaining import examine_run
 from windlass.app.fetching import make_default_folder
 from windlass.app.session import Session
 from windlass.core.codec import to_json
+from windlass.core.ending.symptoms import Symptoms
+from windlass.core.ending.ticket import make_advice, make_summary
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunRecord
 from windlass.core.secret_words import HIDDEN, hide_secrets
-from windlass.core.symptoms import Symptoms
-from windlass.core.ticket import make_advice, make_summary
 from windlass.diagnoses import diagnose
 from windlass.edges.files import save_file
 from windlass.edges.host import make_command, read_completed

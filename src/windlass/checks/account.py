@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from windlass.core.case import Case
 from windlass.core.facts import Association, SeenPartition
 from windlass.core.finding import Finding, Severity
-from windlass.core.standing import choose_refusal, find_own_association, find_qos_name
+from windlass.core.placing.standing import choose_refusal, find_own_association, find_qos_name
 
 _WRONG_ACCOUNT = "Invalid account or account/partition combination specified"
 _WRONG_QOS = "Invalid qos specification"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from windlass.core.case import Case
 from windlass.core.facts import Balance
 from windlass.core.finding import Finding, Severity
-from windlass.core.standing import Holder, count_resources, find_standing
+from windlass.core.placing.standing import Holder, count_resources, find_standing
 
 _MUCH = 0.5
 _MINUTES = {"cpu": "CPUMinutesLimit", "billing": "BillingMinutes", "node": "NodeMinutes", "gres/gpu": "GRESMinutes"}

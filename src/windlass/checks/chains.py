@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.placing.standing import find_standing
 from windlass.core.site import ChainStyle
-from windlass.core.standing import find_standing
 
 _NAME_THE_FOLDER = '[checkpoint] folder = "checkpoints", and go on from it: it is $WINDLASS_CHECKPOINT_DIR in the job'
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from windlass.core.areas import find_area, find_quota
 from windlass.core.case import Case, DataSeen
 from windlass.core.finding import Finding, Severity
 from windlass.core.run import Staging
+from windlass.core.seen.areas import find_area, find_quota
 
 _GB = 1e9
 _MANY_FILES = 100_000

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.network_python import Looking, find_in_python
-from windlass.core.network_shell import find_in_shell
-from windlass.core.reach import Reached, look_at_code
-from windlass.core.uses import Use, UseKind, has_proxy
+from windlass.core.source.network_python import Looking, find_in_python
+from windlass.core.source.network_shell import find_in_shell
+from windlass.core.source.reach import Reached, look_at_code
+from windlass.core.source.uses import Use, UseKind, has_proxy
 
 _MOST_LINES = 4
 _OFFLINE = {

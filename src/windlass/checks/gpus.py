@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from windlass.core.case import Case
 from windlass.core.facts import SeenPartition
 from windlass.core.finding import Finding, Severity
-from windlass.core.queues import Queue, make_queues
+from windlass.core.placing.queues import Queue, make_queues
+from windlass.core.placing.standing import find_place, format_amount, name_command
 from windlass.core.site import GpuDialect
-from windlass.core.standing import find_place, format_amount, name_command
 
 _NO_SUCH_NODE = "Requested node configuration is not available"
 _MUCH_MORE = 1.25

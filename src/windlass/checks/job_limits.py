@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.standing import Holder, Over, count_resources, find_over, find_standing, format_amount
+from windlass.core.placing.standing import Holder, Over, count_resources, find_over, find_standing, format_amount
 
 _MANY_LINKS = 100
 # Slurm's words after `AssocMax`, `QOSMax`, `QOSMin`, `AssocGrp` and `QOSGrp`.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from windlass.core.case import Case
 from windlass.core.facts import NodeShape
 from windlass.core.finding import Finding, Severity
+from windlass.core.placing.standing import choose_refusal, count_cpus, find_place, format_amount, name_command
 from windlass.core.plan import Plan
 from windlass.core.site import GpuDialect
-from windlass.core.standing import choose_refusal, count_cpus, find_place, format_amount, name_command
 
 _NO_SUCH_NODE = "Requested node configuration is not available"
 _TOO_MANY_CPUS = "More processors requested than permitted"

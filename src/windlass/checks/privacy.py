@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.reach import look_at_code
 from windlass.core.secret_words import find_secrets
+from windlass.core.source.reach import look_at_code
 
 # Folders beside people's homes that are nobody's.
 _SHARED = frozenset(

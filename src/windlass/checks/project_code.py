@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.python_code import Call
-from windlass.core.reach import Reached, ReachedPython, look_at_code
+from windlass.core.source.python_code import Call
+from windlass.core.source.reach import Reached, ReachedPython, look_at_code
 
 _SHOWS = {
     "matplotlib.pyplot.show": "plt.show()",

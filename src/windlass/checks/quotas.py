@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from windlass.core.areas import find_area, find_quota
 from windlass.core.case import Case
 from windlass.core.facts import SeenQuota
 from windlass.core.finding import Finding, Severity
+from windlass.core.seen.areas import find_area, find_quota
 from windlass.core.site import Area
 
 _NEARLY_FULL = 0.9

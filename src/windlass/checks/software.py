@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.gpu_builds import (
+from windlass.core.source.gpu_builds import (
     NEEDS_GLIBC_2_28,
     find_first_working,
     find_last_working,
@@ -14,9 +14,9 @@ from windlass.core.gpu_builds import (
     has_kernels,
     tag_of,
 )
-from windlass.core.pins import read_version
-from windlass.core.reach import look_at_code
-from windlass.core.software import Torch, find_gpu_kinds, find_node_types, find_torch, find_torch_version
+from windlass.core.source.pins import read_version
+from windlass.core.source.reach import look_at_code
+from windlass.core.source.software import Torch, find_gpu_kinds, find_node_types, find_torch, find_torch_version
 
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64", "ppc64le": "ppc64le"}
 _LONGEST_NAME = 300

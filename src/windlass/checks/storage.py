@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from windlass.core.areas import find_area, is_in_home, list_paths
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.seen.areas import find_area, is_in_home, list_paths
 
 _RESERVE_MB = 100
 _RESERVE_FILES = 100  # logs, gauges, events and a few checkpoints
@@ -89,7 +89,9 @@ def area_is_not_in_jobs(case: Case) -> Iterator[Finding]:
                     code="C405",
                     severity=Severity.ERROR if certain else Severity.WARNING,
                     message=f"{key} uses {path}, and compute nodes do not see {area.name}",
-                    hint=f"copy it below {case.facts.root or case.site.root} first, and change {key}",
+                    hint="set `root` in the site file to a folder on scratch or work"
+                    if path == case.plan.folder
+                    else f"copy it below {case.facts.root or case.site.root} first, and change {key}",
                     fact=f"storage.{area.name}.in_jobs of {case.site.name}",
                 )
                 break

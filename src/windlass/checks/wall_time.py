@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.standing import choose_refusal, find_place, find_standing, name_command
+from windlass.core.placing.standing import choose_refusal, find_place, find_standing, name_command
 from windlass.core.units import format_duration, format_slurm_duration
 
 _SHORTEST_LINK = timedelta(minutes=5)

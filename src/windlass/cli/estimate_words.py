@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from windlass.cli.rows import format_ago
-from windlass.core.estimates import Estimate, Estimates, Past, is_at_once, is_worth_telling
+from windlass.core.seen.estimates import Estimate, Estimates, Past, is_at_once, is_worth_telling
 
 _WEEK_S = 6 * 86_400.0
 

@@ -10,7 +10,7 @@ from windlass.edges.folders import find_folders
 
 if TYPE_CHECKING:
     from windlass.app.planning import Wanted
-    from windlass.core.layers import Flag
+    from windlass.core.toml.layers import Flag
 
 HERE = "here"
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from windlass.core.layers import Flag, read_set
+from windlass.core.toml.layers import Flag, read_set
 from windlass.launchers import LAUNCHERS
 
 F = TypeVar("F", bound=Callable[..., Any])

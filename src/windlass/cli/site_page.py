@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from windlass.cli.output import Output
-from windlass.core.queues import Queue
+from windlass.core.placing.queues import Queue
 from windlass.core.site import Area, CostUnit, Qos, Site
 from windlass.core.units import format_duration
 

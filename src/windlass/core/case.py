@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from windlass.core.code import NO_CODE, Code
 from windlass.core.facts import Facts
 from windlass.core.jobs import JobSeen
 from windlass.core.plan import Plan
 from windlass.core.run import RunSpec
 from windlass.core.site import Site
+from windlass.core.source.code import NO_CODE, Code
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from windlass.core.access import Limit
 from windlass.core.chain import Links, cut_into_links
 from windlass.core.cost import make_cost
 from windlass.core.facts import Facts
-from windlass.core.fitting import fit_to_site
 from windlass.core.launch import Launcher
-from windlass.core.place import Wish
-from windlass.core.placement import choose_place
+from windlass.core.placing.access import Limit
+from windlass.core.placing.fitting import fit_to_site
+from windlass.core.placing.place import Wish
+from windlass.core.placing.placement import choose_place
+from windlass.core.placing.queues import Queue, make_queues
+from windlass.core.placing.shapes import Shape
+from windlass.core.placing.sizing import choose_share, list_kin, make_size, spell_gpu
 from windlass.core.plan import Plan, Reason
-from windlass.core.queues import Queue, make_queues
 from windlass.core.run import RunSpec
-from windlass.core.shapes import Shape
 from windlass.core.site import Accounting, CostUnit, GpuDialect, Site
-from windlass.core.sizing import choose_share, list_kin, make_size, spell_gpu
 from windlass.errors import PlanError
 from windlass_job import wire
 

@@ -5,9 +5,9 @@ A rule is a function: symptoms in, diagnoses out. Its docstring is what `windlas
 
 from collections.abc import Callable, Iterator
 
+from windlass.core.ending.symptoms import Symptoms
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms
 from windlass.diagnoses import (
     distributed,
     ending,

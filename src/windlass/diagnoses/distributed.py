@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
+from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms, set_to
 
 _PORT = re.compile(
     r"server socket has failed to (?:listen on any local network address|bind to)[^\n]*(?:EADDRINUSE|errno: 98|"
-    r"[Aa]ddress already in use)|OSError: \[Errno 98\] Address already in use"
+    r"(?:Address|address) already in use)|OSError: \[Errno 98\] Address already in use"
 )
 _UNREACHABLE = re.compile(
     r"client socket has timed out after \d+ ?ms while trying to connect to|"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms, set_to
 from windlass.core.units import format_duration
 from windlass_job import wire
 

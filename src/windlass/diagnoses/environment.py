@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
-from windlass.core.symptoms import Symptoms, set_to
 
 _CONDA = re.compile(
     r"CommandNotFoundError: Your shell has not been properly configured to use 'conda activate'|"
@@ -132,7 +132,7 @@ def scontrol_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D608",
             message="the program called scontrol, which is not there inside the container or on the node",
             evidence=(line,),
-            hint="switch its own requeueing off (Lightning: SLURMEnvironment(auto_requeue=False)): the chain goes on",
+            hint="switch its own requeuing off (Lightning: SLURMEnvironment(auto_requeue=False)): the chain goes on",
         )
 
 

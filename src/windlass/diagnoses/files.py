@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms, set_to
 
 _QUOTA = re.compile(r"Disk quota exceeded|No space left on device|(?<!\w)\[Errno (?:28|122)\]")
 _OF_A_CONTAINER = re.compile(r"oci|SIF|squashfs|bundle-temp|apptainer|singularity|/dev/shm", re.IGNORECASE)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
+from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms, set_to
 from windlass.core.units import format_human_duration
 
 _NO_KERNEL = re.compile(

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms, set_to
 from windlass.core.units import format_memory
 
 _OOM = re.compile(

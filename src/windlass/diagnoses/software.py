@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms, set_to
 
 _NO_INTERNET = re.compile(
     r"Network is unreachable|Temporary failure in name resolution|couldn't connect to 'https?://|"

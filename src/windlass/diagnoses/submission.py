@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from windlass.core.ending.symptoms import Symptoms
 from windlass.core.finding import Diagnosis
-from windlass.core.symptoms import Symptoms
 
 _ACCOUNT = re.compile(
     r"Invalid account or account/partition combination|Account not permitted to use this partition|"

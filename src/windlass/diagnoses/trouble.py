@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from windlass.core.ending.symptoms import Symptoms
 from windlass.core.finding import Diagnosis
-from windlass.core.symptoms import Symptoms
 
 _ACCOUNTING = re.compile(
     r"Slurm accounting storage is disabled|Problem talking to the database|slurm_persist_conn_open|"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from windlass.core.ending.symptoms import Symptoms, Waiting, WaitingKind, set_to
 from windlass.core.finding import Diagnosis, Setting
 from windlass.core.record import RunState
-from windlass.core.symptoms import Symptoms, Waiting, WaitingKind, set_to
 from windlass.core.units import format_duration, format_human_duration
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from windlass.core.discovery import Discovered, Shell, make_look_script, read_look
 from windlass.core.facts import Facts
+from windlass.core.seen.discovery import Discovered, Shell, make_look_script, read_look
 from windlass.core.site import GpuDialect, Site
 from windlass.edges.host import Completed, Host, make_command, read_completed
 from windlass.edges.survey import take_survey

@@ -7,9 +7,9 @@ within some seconds stays unknown.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from windlass.core.balances import read_balances, sort_balances
 from windlass.core.facts import Balance, Facts, SeenQuota
-from windlass.core.quotas import Disk, QuotaRow, make_quota, pick_quota, read_disk, read_quotas
+from windlass.core.seen.balances import read_balances, sort_balances
+from windlass.core.seen.quotas import Disk, QuotaRow, make_quota, pick_quota, read_disk, read_quotas
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Area, CostUnit, Site
 from windlass.edges.host import Completed, Request, make_command

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from windlass.core.starter import FRAMEWORKS, ProjectSeen, ScriptSeen
+from windlass.core.toml.starter import FRAMEWORKS, ProjectSeen, ScriptSeen
 
 MAX_ENTRIES = 5_000
 MAX_SCRIPTS = 200

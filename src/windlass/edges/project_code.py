@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from windlass.core.code import Binary, Code, Language, SourceFile
 from windlass.core.snapshot import Manifest, SnapshotFile
+from windlass.core.source.code import Binary, Code, Language, SourceFile
 
 MAX_BYTES = 1_000_000  # of one file
 MAX_FILES = 1_500

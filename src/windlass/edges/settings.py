@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from windlass.core.layers import Flag, Layer, Merged, Origin, make_environ_layer, make_flags_layer, merge
 from windlass.core.names import make_slug
-from windlass.core.reading import FromText, Problem
-from windlass.core.reading import Path as KeyPath
 from windlass.core.run import RunSpec
-from windlass.core.run_file import EXCLUSIVE, SECTIONS, find_problems, make_defaults, read_run
+from windlass.core.toml.layers import Flag, Layer, Merged, Origin, make_environ_layer, make_flags_layer, merge
+from windlass.core.toml.reading import FromText, Problem
+from windlass.core.toml.reading import Path as KeyPath
+from windlass.core.toml.run_file import EXCLUSIVE, SECTIONS, find_problems, make_defaults, read_run
 from windlass.edges.folders import find_folders, find_home
 from windlass.edges.toml_file import TomlFile, is_there, load_toml
 from windlass.errors import ConfigError

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import windlass.sites as shipped
-from windlass.core.layers import Layer, merge
-from windlass.core.reading import nearest
 from windlass.core.site import Site
-from windlass.core.site_file import find_problems, read_site
+from windlass.core.toml.layers import Layer, merge
+from windlass.core.toml.reading import nearest
+from windlass.core.toml.site_file import find_problems, read_site
 from windlass.edges.folders import Folders
 from windlass.edges.settings import Located, locate, make_config_error
 from windlass.edges.toml_file import TomlFile, is_there, load_toml, read_toml

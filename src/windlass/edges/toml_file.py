@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from windlass.core.reading import Path as KeyPath
-from windlass.core.reading import format_key
+from windlass.core.toml.reading import Path as KeyPath
+from windlass.core.toml.reading import format_key
 from windlass.errors import ConfigError
 
 MAX_BYTES = 1_000_000
@@ -26,12 +26,12 @@ class TomlFile:
 
     @cached_property
     def _lines(self) -> dict[KeyPath, int]:
-        from windlass.core.toml_lines import find_lines  # only when something is wrong, or --origin is asked
+        from windlass.core.toml.lines import find_lines  # only when something is wrong, or --origin is asked
 
         return find_lines(self.text)
 
     def line_of(self, path: KeyPath) -> int | None:
-        from windlass.core.toml_lines import nearest_line
+        from windlass.core.toml.lines import nearest_line
 
         return nearest_line(self._lines, path)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch_script import Script
+from windlass.core.sbatch.script import Script
 from windlass.core.site import Site
 from windlass.lint import (
     body,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch_script import Fault, Magic
+from windlass.core.sbatch.script import Fault, Magic
 from windlass.lint.mark import Mark
 from windlass.lint.subject import PLACEHOLDER, TYPOGRAPHIC, VARIABLE, Subject
 

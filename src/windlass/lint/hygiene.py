@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.network_use import Use, UseKind
 from windlass.core.secret_words import find_secrets
 from windlass.core.site import Site
+from windlass.core.source.network_use import Use, UseKind
 from windlass.lint.mark import Mark
 from windlass.lint.subject import Subject
 

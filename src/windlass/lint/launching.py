@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.shell_commands import ShellCommand
+from windlass.core.source.shell_commands import ShellCommand
 from windlass.lint.mark import Edit, Mark
 from windlass.lint.subject import Subject
 

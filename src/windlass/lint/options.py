@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch_options import GONE, NEWER, OF_SRUN, OLD_OR_WRONG, PLUGINS, SBATCH
-from windlass.core.sbatch_script import Fault, Magic, Trouble
-from windlass.core.sbatch_verdict import GRES_KINDS
+from windlass.core.sbatch.options import GONE, NEWER, OF_SRUN, OLD_OR_WRONG, PLUGINS, SBATCH
+from windlass.core.sbatch.script import Fault, Magic, Trouble
+from windlass.core.sbatch.verdict import GRES_KINDS
 from windlass.core.units import Unreadable, format_memory, read_memory
 from windlass.lint.mark import Edit, Mark
 from windlass.lint.subject import PLACEHOLDER, TYPOGRAPHIC, VARIABLE, Subject

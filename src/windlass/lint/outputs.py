@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch_script import Option
+from windlass.core.sbatch.script import Option
 from windlass.lint.mark import Mark
 from windlass.lint.subject import Subject
 

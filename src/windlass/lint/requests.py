@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch_verdict import read_gpus, read_gres
+from windlass.core.sbatch.verdict import read_gpus, read_gres
 from windlass.lint.mark import Mark
 from windlass.lint.subject import PLACEHOLDER, VARIABLE, Subject
 

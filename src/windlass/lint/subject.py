@@ -3,14 +3,14 @@
 import re
 from functools import cached_property
 
-from windlass.core.code import Language
 from windlass.core.finding import Severity
-from windlass.core.network_use import Use, find_network_use
-from windlass.core.sbatch_script import Magic, Option, Script, Trouble
-from windlass.core.sbatch_values import read_megabytes, read_minutes, read_node_counts, read_number
-from windlass.core.sbatch_verdict import read_gpus, read_gres
-from windlass.core.shell_commands import ShellCommand, find_exports, read_commands
+from windlass.core.sbatch.script import Magic, Option, Script, Trouble
+from windlass.core.sbatch.values import read_megabytes, read_minutes, read_node_counts, read_number
+from windlass.core.sbatch.verdict import read_gpus, read_gres
 from windlass.core.site import Site
+from windlass.core.source.code import Language
+from windlass.core.source.network_use import Use, find_network_use
+from windlass.core.source.shell_commands import ShellCommand, find_exports, read_commands
 from windlass.lint.mark import Edit, Mark
 
 TYPOGRAPHIC = re.compile("[\u2010-\u2015\u2212\u2018-\u201f\u00a0\u202f\u2007\ufeff]")

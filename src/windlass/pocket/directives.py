@@ -1,6 +1,6 @@
 """Batch scripts as sbatch reads them: the first line, and #SBATCH until the first command."""
 
-from windlass.core.sbatch_words import split_words
+from windlass.core.sbatch.words import split_words
 from windlass.pocket.errors import PocketError, UsageError
 from windlass.pocket.getopt import parse
 from windlass.pocket.options import SBATCH

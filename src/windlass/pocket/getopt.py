@@ -1,10 +1,10 @@
-"""Options of pocket's programs: the rules of core/getopt.py, with a complaint that ends the program."""
+"""Options of pocket's programs: the rules of core/sbatch/getopt.py, with a complaint that ends the program."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from windlass.core import getopt
-from windlass.core.getopt import Complaint, Operands, Taken, Takes
+from windlass.core.sbatch import getopt
+from windlass.core.sbatch.getopt import Complaint, Operands, Taken, Takes
 from windlass.pocket.errors import UsageError
 
 __all__ = ["Grammar", "Parsed", "Takes", "make_grammar", "parse"]

@@ -1,6 +1,6 @@
 """The options of sbatch, srun and salloc, and the environment variables that stand for them."""
 
-from windlass.core import sbatch_options
+from windlass.core.sbatch import options as sbatch_options
 from windlass.pocket.getopt import Grammar, make_grammar
 
 # Marks: `name=X` needs a value (short form -X), `name?` may have one, `name.` has none. sbatch's table is in core.

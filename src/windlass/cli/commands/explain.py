@@ -120,7 +120,7 @@ def _show(
 
 def _show_patch(output: Output, diagnosis: "Diagnosis", fix: "Fix | None") -> None:
     """As a diff of the project's file where it is here, else as lines to paste."""
-    from windlass.core.patching import format_settings
+    from windlass.core.toml.patching import format_settings
 
     if not diagnosis.patch:
         return

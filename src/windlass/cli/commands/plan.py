@@ -18,7 +18,7 @@ from windlass.cli.words import (
     format_size,
     format_time,
 )
-from windlass.core.estimates import Estimates
+from windlass.core.seen.estimates import Estimates
 from windlass.core.units import format_bytes
 from windlass.errors import ExitCode, WindlassError
 

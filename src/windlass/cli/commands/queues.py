@@ -13,7 +13,7 @@ from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.options import on_option
 from windlass.cli.output import Output
 from windlass.cli.rows import format_ago
-from windlass.core.free import QosView, QueueView
+from windlass.core.seen.free import QosView, QueueView
 from windlass.core.units import format_human_duration
 
 _LIMITS = ("PARTITION", "", "LIMIT", "NODES", "CORES", "MEMORY", "GPUS")

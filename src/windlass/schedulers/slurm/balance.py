@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from windlass.core.balances import format_unit
 from windlass.core.facts import Balance
+from windlass.core.seen.balances import format_unit
 from windlass.schedulers.slurm.fields import Fields, make_fields, read_rows
 from windlass.schedulers.slurm.tres import read_tres
 

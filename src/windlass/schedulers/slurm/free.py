@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from windlass.core.free import Free
+from windlass.core.seen.free import Free
 from windlass.schedulers.slurm.fields import Fields, make_fields, read_rows
 from windlass.schedulers.slurm.survey import read_gpus
 

@@ -4,8 +4,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from windlass.core.ending.symptoms import JobFacts, WaitingKind
 from windlass.core.jobs import JobState
-from windlass.core.symptoms import JobFacts, WaitingKind
 from windlass.schedulers.slurm.fields import (
     SEPARATOR,
     Fields,

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from windlass.core.symptoms import Waiting, WaitingKind
+from windlass.core.ending.symptoms import Waiting, WaitingKind
 
 _TURN, _NEVER, _NODES = WaitingKind.TURN, WaitingKind.NEVER, WaitingKind.NODES
 _BUDGET, _LIMIT, _HELD = WaitingKind.BUDGET, WaitingKind.LIMIT, WaitingKind.HELD

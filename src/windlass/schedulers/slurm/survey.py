@@ -147,7 +147,8 @@ def _read_partition(
         memory_mb_per_node=max((shape.memory_mb for shape in shapes if shape.memory_mb is not None), default=None),
         gpus=tuple(sorted(gpus.items())),
         shapes=tuple(shapes),
-        whole_nodes=record.get("OverSubscribe", "").startswith("EXCLUSIVE"),
+        # Since 26.05 a field of its own.
+        whole_nodes=record.get("OverSubscribe", "").startswith("EXCLUSIVE") or record.get("Exclusive") == "NODE",
         allow_accounts=read_names(record.get("AllowAccounts")),
         deny_accounts=read_names(record.get("DenyAccounts")),
         allow_qos=read_names(record.get("AllowQos")),

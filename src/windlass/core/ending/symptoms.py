@@ -1,0 +1,201 @@
+"""Everything a diagnosis may look at: a run that waits, runs or has ended, and what it left."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from windlass.core.ending.tracebacks import Traceback, find_tracebacks, without_rank
+from windlass.core.facts import NOTHING_SEEN, Facts
+from windlass.core.finding import Setting
+from windlass.core.jobs import JobState
+from windlass.core.plan import Plan
+from windlass.core.record import RunRecord, RunState
+from windlass.core.site import Site
+
+_LAST_LINES = 80  # of each log: what was said earlier was mostly survived
+_LONGEST_LINE = 400
+_MAY_HANG = (RunState.FAILED, RunState.OUT_OF_TIME, RunState.CANCELLED, RunState.LOST, RunState.RUNNING)
+_WHOLE_LINE = re.compile(r"[^\r\n]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankLog:
+    """One log file of the last job: often of one rank, sometimes of all of them."""
+
+    name: str = ""
+    text: str = ""  # its beginning and its end, where it is long
+    changed: float | None = None  # seconds since 1970: the rank that failed first fell silent first
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobFacts:
+    """What accounting says of the last job, the steps' worst included."""
+
+    state: JobState = JobState.UNKNOWN
+    reason: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None  # 53 and 125 are Slurm's own: no output file, out of memory
+    asked_memory_mb: int | None = None  # on each node
+    used_memory_mb: int | None = None  # most of one task; Slurm samples it, so peaks are missed
+    elapsed_s: int | None = None
+    limit_s: int | None = None
+    tasks: int | None = None
+    restarts: int = 0
+    submitted: float | None = None  # seconds since 1970
+    partition: str | None = None
+    nodes: int | None = None
+    hosts: str | None = None  # their names, folded
+    output: str | None = None  # where it writes
+    error: str | None = None  # where its complaints go, when that is another file
+    workdir: str | None = None
+    script: str | None = None  # what was given to sbatch, as it was written
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One line of events.jsonl, as far as it is judged by."""
+
+    kind: str
+    time: float = 0.0
+    link: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    restart: int = 0
+    text: str = ""  # of a note; of stop_requested: why
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeGauges:
+    """What one node showed over the last part of the job."""
+
+    node: str
+    seconds: float = 0.0  # from the first sample to the last
+    memory_mb: float | None = None  # the most that was not cache
+    limit_mb: float | None = None
+    oom_kills: int = 0
+    gpu_utilisation: float | None = None  # mean of all, in percent
+    idle_gpus: int = 0  # never used at all
+    gpus: int = 0
+    cpus_used: float | None = None  # mean
+
+
+class WaitingKind(StrEnum):
+    """What one can do about a reason to wait."""
+
+    TURN = "turn"  # others are first: it starts by itself
+    NEVER = "never"  # as it was submitted, it will not start at all
+    NODES = "nodes"  # a maintenance, or nodes that are away
+    BUDGET = "budget"  # hours granted are used up
+    LIMIT = "limit"  # as much runs as may run at once
+    HELD = "held"  # until somebody lets it go
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Why it waits, in words."""
+
+    words: str = "it waits in the queue"
+    hint: str | None = None
+    kind: WaitingKind = WaitingKind.TURN
+    since: float | None = None
+    ranks_before: int | None = None  # jobs of the partition; None: cannot be seen
+    nodes: int | None = None  # that it waits for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Symptoms:
+    record: RunRecord
+    logs: tuple[RankLog, ...] = ()  # of the last job
+    job: JobFacts | None = None
+    events: tuple[Event, ...] = ()
+    gauges: tuple[NodeGauges, ...] = ()
+    plan: Plan | None = None
+    site: Site | None = None
+    facts: Facts = NOTHING_SEEN
+    waiting: Waiting | None = None
+    said: str = ""  # by sbatch, when it refused
+    trouble: str = ""  # what ssh or Slurm's commands said when the site was asked just now
+    now: float | None = None
+    is_foreign: bool = False  # a job that Windlass did not submit: no run folder, no resume
+
+    @property
+    def again(self) -> str:
+        """The command that goes on with it."""
+        return "submit it again" if self.is_foreign else f"windlass resume {self.record.run_id}"
+
+    @property
+    def ask_for_help(self) -> str:
+        return "ask the centre's support" if self.is_foreign else f"windlass ticket {self.record.run_id}"
+
+    @property
+    def read_more(self) -> str:
+        if self.is_foreign:
+            return f"less {self.job.output}" if self.job and self.job.output else "see its output file"
+        return f"windlass logs {self.record.run_id}"
+
+    def fatal(self, pattern: re.Pattern[str]) -> str | None:
+        """The line that matches, of a run that failed: from its last words where it can be."""
+        return self._find(pattern) if self.record.state is RunState.FAILED else None
+
+    def stuck(self, pattern: re.Pattern[str]) -> str | None:
+        """As `fatal`, also for a run that was cut off, or that still runs and may hang."""
+        return self._find(pattern) if self.record.state in _MAY_HANG else None
+
+    def refused(self, pattern: re.Pattern[str]) -> str | None:
+        """The line with which sbatch or srun said no: of the submission, or inside the job."""
+        if self.record.state is RunState.NOT_SUBMITTED:
+            return _last_line(pattern, "\n".join((self.record.reason or "", self.said)))
+        return self.fatal(pattern)
+
+    def troubled(self, pattern: re.Pattern[str]) -> str | None:
+        """The line with which the site's door or its Slurm did not answer, just now or in the job."""
+        return _last_line(pattern, self.trouble) or self.fatal(pattern)
+
+    def is_late(self, line: str) -> bool:
+        """Among the last words of a log, in a traceback, or from Slurm itself: it tells about the end."""
+        return line in self._last_words or line.startswith(("slurmstepd", "srun:", "sbatch:"))
+
+    @cached_property
+    def tracebacks(self) -> tuple[Traceback, ...]:
+        """Of all logs; that of the first rank that failed is first."""
+        many = (self.plan.tasks if self.plan else (self.job.tasks if self.job else None) or 2) > 1
+        logs = sorted(self.logs, key=lambda log: log.changed or 0)
+        return tuple(found for log in logs for found in find_tracebacks(log.text, has_many_ranks=many))
+
+    @cached_property
+    def text(self) -> str:
+        """All that was said, the newest log last."""
+        return "\n".join(log.text for log in self.logs)
+
+    @cached_property
+    def _last_words(self) -> frozenset[str]:
+        late = {_shown(line) for log in self.logs for line in log.text.splitlines()[-_LAST_LINES:]}
+        return frozenset(late | {_shown(line) for one in self.tracebacks for line in one.lines})
+
+    def _find(self, pattern: re.Pattern[str]) -> str | None:
+        found = [line for log in self.logs for line in _lines_with(pattern, log.text)]
+        return next((line for line in reversed(found) if self.is_late(line)), found[-1] if found else None)
+
+
+def set_to(key: str, value: str | int) -> Setting:
+    """One line of windlass.toml; a text gets its quotes."""
+    return Setting(key=key, value=str(value) if isinstance(value, int) else f'"{value}"')
+
+
+def _lines_with(pattern: re.Pattern[str], text: str) -> list[str]:
+    """Whole lines; a pattern may begin with `^` only after `(?m)`, because ranks put their mark in front."""
+    lines: list[str] = []
+    for match in pattern.finditer(text):
+        begin = max(text.rfind("\n", 0, match.start()), text.rfind("\r", 0, match.start())) + 1
+        whole = _WHOLE_LINE.match(text, begin)
+        lines.append(_shown(whole[0] if whole else match[0]))
+    return lines
+
+
+def _last_line(pattern: re.Pattern[str], text: str) -> str | None:
+    return next(reversed(_lines_with(pattern, text)), None)
+
+
+def _shown(line: str) -> str:
+    return without_rank(line).strip()[:_LONGEST_LINE]

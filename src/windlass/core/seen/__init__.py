@@ -1,0 +1,1 @@
+"""What a look at a living site means: free nodes, quotas, balances, estimates, a draft of its file."""

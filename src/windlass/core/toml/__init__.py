@@ -1,0 +1,1 @@
+"""Reading and writing TOML: the shapes of files, the layers of settings, the keys of run and site files."""

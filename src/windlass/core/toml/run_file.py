@@ -1,0 +1,173 @@
+"""windlass.toml: which keys it has, what each may hold, and which do not go together."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from datetime import timedelta
+from enum import StrEnum
+from types import MappingProxyType
+
+from windlass.core.run import Checkpoint, Data, Environment, Resources, RunSpec, Staging
+from windlass.core.toml.leaves import (
+    check_env_name,
+    check_name,
+    choice,
+    duration,
+    env_value,
+    flag,
+    line,
+    memory,
+    relative_path,
+    secret,
+    signal,
+    text,
+    whole,
+    word,
+)
+from windlass.core.toml.reading import Many, Named, Path, Problem, Shape, Table, format_key, read_table
+from windlass.core.units import format_duration
+
+MAX_NODES = 100_000
+MAX_GPUS = 1_000_000
+MAX_GPUS_PER_NODE = 256
+MAX_CPUS = 8_192
+MAX_LINKS = 1_000  # Slurm's default for an array (MaxArraySize 1001)
+
+EXCLUSIVE: tuple[tuple[Path, ...], ...] = (
+    (("resources", "gpus"), ("resources", "gpus_per_node")),
+    (("environment", "venv"), ("environment", "conda"), ("environment", "container")),
+)
+"""Of each group one is used: a later layer that sets one of them takes away the others of earlier layers."""
+
+RUN: dict[str, Shape] = {
+    "name": line(longest=100),
+    "command": text(),
+    "workdir": relative_path(),
+    "site": word(longest=64),
+    "launcher": word(longest=64),
+    "include": Many(item=line()),
+    "exclude": Many(item=line()),
+    "max_mb": whole(1, 1_000_000),
+    "max_files": whole(1, 10_000_000),
+    "results": Many(item=relative_path()),
+    "env": Named(item=env_value(), check_name=check_env_name),
+    "secrets": Named(item=secret(), check_name=check_env_name),
+}
+RESOURCES: dict[str, Shape] = {
+    "nodes": whole(1, MAX_NODES),
+    "gpus": whole(0, MAX_GPUS),
+    "gpus_per_node": whole(0, MAX_GPUS_PER_NODE),
+    "gpu": word(),
+    "cpus": whole(1, MAX_CPUS),
+    "memory": memory("memory_mb"),
+    "time": duration(),
+    "link_time": duration(),
+    "exclusive": flag(),
+    "constraint": word(longest=1024),
+    "reservation": word(),
+    "dependency": word(longest=1024),
+    "account": word(),
+    "partition": word(),
+    "qos": word(),
+}
+ENVIRONMENT: dict[str, Shape] = {
+    "modules": Many(item=word()),
+    "purge_modules": flag(),
+    "venv": line(),
+    "conda": line(),
+    "container": line(),
+    "activate": text(),
+}
+DATA: dict[str, Shape] = {"source": line(), "stage": choice(Staging)}
+CHECKPOINT: dict[str, Shape] = {
+    "folder": line(),
+    "signal": signal(),
+    "notice": duration(most=timedelta(seconds=65_535)),  # sbatch --signal takes no more
+    "max_links": whole(1, MAX_LINKS),
+}
+SECTIONS: dict[str, Shape] = {
+    "run": Table(fields=RUN, needs={"command": 'write what starts your training: command = "python train.py"'}),
+    "resources": Table(fields=RESOURCES, kind=Resources),
+    "environment": Table(fields=ENVIRONMENT, kind=Environment),
+    "data": Named(
+        item=Table(fields=DATA, kind=Data, needs={"source": 'write where the data is: source = "$SCRATCH/set.tar"'}),
+        check_name=check_name,
+    ),
+    "checkpoint": Table(fields=CHECKPOINT, kind=Checkpoint),
+}
+OVERRIDES = Table(fields=SECTIONS)
+FILE = Table(fields={**SECTIONS, "site": Named(item=OVERRIDES, check_name=check_name)})
+
+
+def read_run(values: Mapping[str, object]) -> RunSpec | tuple[Problem, ...]:
+    """The run after all layers were merged, or everything that is wrong with it. `[site.*]` is no longer needed."""
+    wanted = {"run": {}, **{key: value for key, value in values.items() if key != "site"}}
+    made, problems = read_table(wanted, Table(fields=SECTIONS))
+    problems += tuple(_find_conflicts(wanted))
+    if problems:
+        return problems
+    run = made.pop("run")
+    for name in ("env", "secrets"):
+        run[name] = MappingProxyType(run.get(name, {}))
+    made["data"] = MappingProxyType(made.get("data", {}))
+    run.setdefault("name", "run")
+    return RunSpec(**run, **made)
+
+
+def find_problems(values: Mapping[str, object]) -> tuple[Problem, ...]:
+    """What is wrong with one layer by itself: nothing has to be there, but what is there has to be right."""
+    return read_table(values, FILE, partial=True)[1]
+
+
+def make_defaults() -> dict[str, object]:
+    """What a run file means that says nothing, as the file would write it."""
+    sections = {"run": RunSpec, "checkpoint": Checkpoint}
+    return {name: dict(_find_defaults(kind)) for name, kind in sections.items()}
+
+
+def _find_defaults(kind: type[RunSpec] | type[Checkpoint]) -> Iterator[tuple[str, object]]:
+    for one in fields(kind):
+        match one.default:
+            case None:
+                continue
+            case timedelta():
+                yield one.name, format_duration(one.default)
+            case StrEnum():
+                yield one.name, one.default.value
+            case str() | int():
+                yield one.name, one.default
+            case _ if one.default is not MISSING and isinstance(one.default, tuple) and one.default:
+                yield one.name, list(one.default)
+
+
+def _find_conflicts(values: Mapping[str, object]) -> Iterator[Problem]:
+    for group in EXCLUSIVE:
+        there = [path for path in group if path[1] in _section(values, str(path[0]))]
+        for path in there[1:]:
+            yield Problem(path=path, message=f"cannot go together with {format_key(there[0])}; keep one of them")
+    run = _section(values, "run")
+    secrets = _section(run, "secrets")
+    for name in _section(run, "env"):
+        if name in secrets:
+            yield Problem(path=("run", "env", name), message="is in [run.secrets] too; keep one of them")
+    yield from _find_time_conflicts(values)
+
+
+def _find_time_conflicts(values: Mapping[str, object]) -> Iterator[Problem]:
+    """A link that is shorter than its own notice would be stopped before it began."""
+    resources, problems = read_table(_section(values, "resources"), Table(fields=RESOURCES, kind=Resources))
+    checkpoint, more = read_table(_section(values, "checkpoint"), Table(fields=CHECKPOINT, kind=Checkpoint))
+    if problems or more:
+        return
+    shortest = min((one for one in (resources.time, resources.link_time) if one is not None), default=None)
+    if shortest is not None and checkpoint.notice >= shortest:
+        message = f"leaves no time to train: the job has {format_duration(shortest)} in all"
+        yield Problem(path=("checkpoint", "notice"), message=message, value=f'"{format_duration(checkpoint.notice)}"')
+    if resources.time and resources.link_time and resources.link_time > resources.time:
+        message = f"is longer than the whole training (resources.time = {format_duration(resources.time)})"
+        shown = f'"{format_duration(resources.link_time)}"'
+        yield Problem(path=("resources", "link_time"), message=message, value=shown)
+
+
+def _section(values: Mapping[str, object], name: str) -> Mapping[str, object]:
+    found = values.get(name)
+    return found if isinstance(found, Mapping) else {}
