@@ -29,7 +29,7 @@ def time(text: str) -> timedelta:
 
 
 # row of the inventory: site, {key of the site file: what the document says}
-Rows = dict[str, tuple[str, dict[str, object]]]  # id -> the site, and what its file says by dotted key
+Rows = dict[str, tuple[str, Mapping[str, object]]]  # id -> the site, and what its file says by dotted key
 
 SDUMONT: Rows = {
     "SD-02": ("sdumont", {"machine.petaflops": 5.1, "machine.cores": 36_472, "machine.nodes": 1_134}),
