@@ -102,6 +102,7 @@ def test_a_test_job_tells_of_the_node_and_leaves_nothing(session: Session, site_
     if site_name == "slurm-ssh":
         assert told["internet"].startswith("ok none"), "the nodes of the test cluster have no route outside"
         assert "SLURM_TMPDIR" in told["local disk"]
+        assert "have none, saw the last test job" in tell(check_site(session, site_name))["internet"]
 
 
 @pytest.mark.slurm

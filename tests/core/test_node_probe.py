@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.builders import GPU_NODE, SITE
-from windlass.core.seen.node_probe import judge_probe
-from windlass.core.site import GpuKind, Rules, Site
+from windlass.core.seen.node_probe import NodeSeen, judge_probe, learn_from, read_node
+from windlass.core.site import GpuKind, Rules, Site, Software
 
 TOLD: dict[str, Any] = {
     "host": "n1",
@@ -76,3 +76,23 @@ def test_a_local_disk_much_smaller_than_written() -> None:
 @pytest.mark.parametrize("told", [{}, {"gpus": "x", "internet": 3, "shared_memory": [], "folders": None, "home": None}])
 def test_an_answer_of_another_shape_is_no_accident(told: dict[str, Any]) -> None:
     judge_probe(told, OFFLINE, asked_at=0, got_at=1)
+
+
+def test_what_a_probe_saw_fills_in_what_the_file_leaves_open() -> None:
+    node = read_node(TOLD, 5.0)
+    silent = replace(SITE, rules=Rules(compute_internet=None))
+
+    assert node == NodeSeen(internet=False, driver="580.159.04", cuda="13.0", taken_at=5.0)
+    learned = learn_from(silent, node)
+    assert (learned.rules.compute_internet, learned.software.driver) == (False, "580.159.04")
+    assert learn_from(silent, None) == silent
+
+
+def test_what_the_file_says_stands() -> None:
+    written = replace(SITE, rules=Rules(compute_internet=True), software=Software(driver="515.48.07", cuda="11.7"))
+
+    assert learn_from(written, read_node(TOLD, 5.0)) == written
+
+
+def test_a_probe_that_saw_nothing_teaches_nothing() -> None:
+    assert read_node({"gpus": ["x"], "internet": 3}, 0.0) == NodeSeen()

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from windlass.app.nodes_seen import recall_node
 from windlass.app.session import Session
 from windlass.app.verdicts import Line, fail, ok, skip, warn
 from windlass.core.facts import Facts, SeenQuota
 from windlass.core.seen.comparing import Difference, compare, list_unwritten
+from windlass.core.seen.node_probe import NodeSeen
 from windlass.core.site import Site
 from windlass.core.units import format_bytes
 from windlass.errors import WindlassError
@@ -44,7 +46,7 @@ def _look_around(session: Session, site: Site, facts: Facts) -> Iterator[Line]:
     if facts.has_accounting is False:
         yield warn("accounting", "sacct has none: ended jobs are told by their files")
     yield from (_check_quota(one) for one in facts.quotas or ())
-    yield _tell_internet(site)
+    yield _tell_internet(site, recall_node(session, site.name))
 
 
 def _check_slurm(session: Session, site: Site, facts: Facts) -> Line:
@@ -80,10 +82,13 @@ def _check_quota(quota: SeenQuota) -> Line:
     return warn("quota", f"{words}: {share:.0%} used") if share >= _NEARLY_FULL else ok("quota", words)
 
 
-def _tell_internet(site: Site) -> Line:
-    known = {True: "compute nodes have it, says the file", False: "compute nodes have none, says the file"}
-    words = known.get(site.rules.compute_internet is True, "") if site.rules.compute_internet is not None else ""
-    return skip("internet", words or "not written down", f"windlass site check {site.name} --deep")
+def _tell_internet(site: Site, node: NodeSeen | None) -> Line:
+    said = "have it" if site.rules.compute_internet else "have none"
+    if site.rules.compute_internet is not None:
+        return skip("internet", f"compute nodes {said}, says the file", f"windlass site check {site.name} --deep")
+    if node is not None and node.internet is not None:
+        return ok("internet", f"compute nodes {'have it' if node.internet else 'have none'}, saw the last test job")
+    return skip("internet", "not written down", f"windlass site check {site.name} --deep")
 
 
 def _compare(site: Site, facts: Facts) -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.nodes_seen import recall_node
 from windlass.app.session import Session
 from windlass.checks import run_checks
 from windlass.core.case import Case, DataSeen
@@ -15,6 +16,7 @@ from windlass.core.names import make_run_id
 from windlass.core.plan import Plan
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.run import RunSpec
+from windlass.core.seen.node_probe import learn_from
 from windlass.core.selection import list_outputs
 from windlass.core.site import Site
 from windlass.core.toml.layers import Flag
@@ -59,7 +61,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> P
     if not wanted.project.is_dir():
         raise UsageError(f"{wanted.project} is not a folder")
     spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
-    site = session.site(wanted.site)
+    site = learn_from(session.site(wanted.site), recall_node(session, wanted.site))
     snapshot = snapshot_project(session, wanted.project, spec)
     facts, note = _look(session, site, offline_ok=offline_ok)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))

@@ -5,18 +5,20 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from windlass.app.cancelling import cancel_runs
 from windlass.app.following import follow
+from windlass.app.nodes_seen import remember_node
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.removing import remove_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.app.verdicts import Line, Verdict, fail, has_failed, ok, skip, warn
 from windlass.core.record import RunRecord, RunState
-from windlass.core.seen.node_probe import Remark, judge_probe
+from windlass.core.seen.node_probe import Remark, judge_probe, read_node
 from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.core.toml.layers import Flag
@@ -55,6 +57,7 @@ def probe_site(session: Session, name: str, flags: tuple[Flag, ...], *, wait_s: 
         _clean_up(session, record)
     if told is None:
         return [_tell_missing(record, wait_s)]
+    remember_node(session, name, read_node(told, session.clock()))
     remarks = judge_probe(told, site, asked_at=asked_at, got_at=session.clock())
     return [ok("test job", f"job {record.job_id} ran on {told.get('host')}"), *map(_make_line, remarks)]
 
@@ -87,7 +90,8 @@ def _has_gpus(session: Session, site: Site) -> bool:
 
 
 def _describe(planned: Planned) -> str:
-    return f"partition {planned.plan.partition or 'the default'}, {planned.plan.gpus} GPUs"
+    gpus = f"{planned.plan.gpus} GPU{'' if planned.plan.gpus == 1 else 's'}"
+    return f"partition {planned.plan.partition or 'the default'}, {gpus}"
 
 
 def _wait(session: Session, record: RunRecord, wait_s: float) -> RunRecord:
@@ -143,5 +147,5 @@ def _tell_missing(record: RunRecord, wait_s: float) -> Line:
 
 def _make_line(remark: Remark) -> Line:
     if remark.is_good:
-        return ok(remark.what, remark.words)
+        return replace(ok(remark.what, remark.words), hint=remark.hint)
     return warn(remark.what, remark.words, remark.hint)

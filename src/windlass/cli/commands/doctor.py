@@ -14,7 +14,9 @@ from windlass.errors import UsageError
 
 @click.command("doctor")
 @click.argument("site", required=False)
-@click.option("--deep", is_flag=True, help="With SITE: also run a test job of five minutes at most there.")
+@click.option(
+    "--deep", is_flag=True, help="With SITE: also run a test job of five minutes at most, with a GPU if there are some."
+)
 @click.option("--wait", "wait_s", default=600, show_default=True, help="Seconds to wait for the test job.")
 @choose_options("--account", "--partition", "--qos", "--gpus", "--gpu", "--nodes")
 @click.pass_obj

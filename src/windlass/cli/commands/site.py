@@ -125,7 +125,7 @@ def show(output: Output, /, name: str, with_sources: bool) -> None:
 
 @command.command("check")
 @click.argument("name")
-@click.option("--deep", is_flag=True, help="Also run a test job of five minutes at most on a compute node.")
+@click.option("--deep", is_flag=True, help="Also run a test job of five minutes at most, with a GPU if there are some.")
 @click.option("--wait", "wait_s", default=600, show_default=True, help="Seconds to wait for the test job.")
 @choose_options("--account", "--partition", "--qos", "--gpus", "--gpu", "--nodes")
 @click.pass_obj

@@ -1,7 +1,7 @@
 """What the probe told of one compute node, and how it differs from what the site file says."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from windlass.core.site import NodeType, Site
@@ -19,6 +19,45 @@ class Remark:
     words: str
     is_good: bool | None = None
     hint: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSeen:
+    """What the last probe of a site found, kept on the laptop."""
+
+    internet: bool | None = None
+    driver: str | None = None
+    cuda: str | None = None
+    taken_at: float = 0.0
+
+
+def read_node(told: Mapping[str, Any], now: float) -> NodeSeen:
+    gpus = told.get("gpus")
+    first = gpus[0] if isinstance(gpus, list) and gpus and isinstance(gpus[0], Mapping) else {}
+    driver, cuda = first.get("driver"), told.get("cuda")
+    return NodeSeen(
+        internet=_has_internet(told),
+        driver=driver if isinstance(driver, str) else None,
+        cuda=cuda if isinstance(cuda, str) else None,
+        taken_at=now,
+    )
+
+
+def learn_from(site: Site, node: NodeSeen | None) -> Site:
+    """The site with what a probe saw where its file says nothing."""
+    if node is None:
+        return site
+    rules, software = site.rules, site.software
+    if rules.compute_internet is None:
+        rules = replace(rules, compute_internet=node.internet)
+    if software.driver is None:
+        software = replace(software, driver=node.driver, cuda=software.cuda or node.cuda)
+    return replace(site, rules=rules, software=software)
+
+
+def _has_internet(told: Mapping[str, Any]) -> bool | None:
+    seen = told.get("internet")
+    return bool(seen.get("reached")) or bool(seen.get("proxy")) if isinstance(seen, Mapping) else None
 
 
 def judge_probe(told: Mapping[str, Any], site: Site, *, asked_at: float, got_at: float) -> tuple[Remark, ...]:
@@ -72,10 +111,12 @@ def _judge_internet(told: Mapping[str, Any], site: Site) -> Iterator[Remark]:
     words = f"reached {', '.join(reached)}" if reached else f"none: tried {', '.join(seen.get('tried') or ())}"
     if seen.get("proxy") is not None:
         words += f"; the proxy {'answers' if seen['proxy'] else 'does not answer'}"
-    has_it = bool(reached) or bool(seen.get("proxy"))
-    if site.rules.compute_internet is not None and site.rules.compute_internet is not has_it:
-        word = str(has_it).lower()
-        yield Remark(what="internet", words=words, is_good=False, hint=f"[rules] compute_internet = {word}")
+    has_it = bool(_has_internet(told))
+    hint = f"[rules] compute_internet = {str(has_it).lower()}   # in the site file"
+    if site.rules.compute_internet is None:
+        yield Remark(what="internet", words=f"{words}; plans count on that from now on", is_good=True, hint=hint)
+    elif site.rules.compute_internet is not has_it:
+        yield Remark(what="internet", words=words, is_good=False, hint=hint)
     else:
         yield Remark(what="internet", words=words, is_good=True)
 
