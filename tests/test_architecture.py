@@ -7,11 +7,13 @@ import pkgutil
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
 
 from windlass import errors
+from windlass.core import site
 from windlass.core.launch import Launcher
 from windlass.errors import ERRORS, WindlassError
 
@@ -168,6 +170,21 @@ def test_every_error_is_registered_once_and_explains_itself() -> None:
 @pytest.mark.parametrize("file", python_files(JOB), ids=named)
 def test_the_job_package_is_python_3_6(file: Path) -> None:
     ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_the_map_names_every_module_of_core() -> None:
+    told = set(re.findall(r"[`/](\w+)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
+
+    assert [named(file) for file in python_files(SOURCE / "core") if file.stem not in {*told, "__init__"}] == []
+
+
+def test_every_key_of_a_site_file_is_used_or_shown() -> None:
+    of_the_file = {SOURCE / "core" / "site.py", SOURCE / "core" / "toml" / "site_file.py"}
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in python_files(SOURCE) if file not in of_the_file]
+    read = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    tables = [kind for kind in vars(site).values() if inspect.isclass(kind) and is_dataclass(kind)]
+
+    assert [f"{kind.__name__}.{one.name}" for kind in tables for one in fields(kind) if one.name not in read] == []
 
 
 def test_no_file_is_too_long() -> None:

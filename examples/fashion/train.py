@@ -16,6 +16,15 @@ from pathlib import Path
 from typing import Any
 
 STARTED = time.monotonic()  # before the slow imports: the time they take counts too
+stop_was_asked = False
+
+
+def ask_to_stop(*_: object) -> None:
+    global stop_was_asked
+    stop_was_asked = True
+
+
+signal.signal(signal.SIGTERM, ask_to_stop)  # before them too: on a busy machine they may take all the time there is
 
 import numpy as np  # noqa: E402
 from networks import NumpyNetwork, TorchNetwork  # noqa: E402
@@ -27,11 +36,8 @@ SAVE_EVERY_S = 5.0
 REPORT_EVERY_S = 1.0
 BATCH = 64
 
-stop_was_asked = False
-
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, ask_to_stop)
     options = read_options()
     images, labels, test_images, test_labels = load_data(options.data)
     model = (TorchNetwork if options.engine == "torch" else NumpyNetwork)(side=images.shape[-1])
@@ -51,11 +57,6 @@ def main() -> None:
     print(
         f"test accuracy {accuracy:.1%} after {progress['step']} steps in {len(progress['starts'])} starts", flush=True
     )
-
-
-def ask_to_stop(*_: object) -> None:
-    global stop_was_asked
-    stop_was_asked = True
 
 
 def read_options() -> argparse.Namespace:

@@ -88,6 +88,19 @@ class PlanError(WindlassError):
     code = "E201"
     exit_code = ExitCode.CHECK_FAILED
 
+    def __init__(
+        self,
+        message: str,
+        *,
+        details: Sequence[str] = (),
+        hint: str | None = None,
+        done: str | None = None,
+        about: str | None = None,
+    ) -> None:
+        """`about`: the key of [resources] that would have to change, where it is one."""
+        super().__init__(message, details=details, hint=hint, done=done)
+        self.about = about
+
 
 class CheckFailed(WindlassError):
     """A check before submission found something that would fail in the queue or on the node.

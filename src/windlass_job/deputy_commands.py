@@ -24,6 +24,8 @@ _KEPT = (b"SLURM_CONF",)  # where the commands find their cluster at all
 _LINGER_S = 1.0  # a daemon the command left behind may hold its output open: do not wait for it
 _BLOCK = 1 << 16
 _AT_ONCE = 4  # a controller has better things to do than to answer us alone
+_MOST_BYTES = 16 << 20  # of one answer: no program of Slurm's says so much unless it is sick
+_LOOK_S = 0.5
 
 
 def run_command(call: "Call") -> "Answer":
@@ -44,28 +46,50 @@ def run_command(call: "Call") -> "Answer":
         )
     except FileNotFoundError as error:
         raise disk.Refused("not-found", "%s: %s" % (arguments["argv"][0], error.strerror)) from None
-    out, err, timed_out = _collect(process, call.payload, float(arguments.get("timeout_s") or 60))
-    values = {"exit_code": process.returncode, "out_bytes": len(out), "timed_out": timed_out}
+    out, err, timed_out, is_cut = _collect(process, call, float(arguments.get("timeout_s") or 60))
+    code = process.returncode
+    if is_cut:  # half an answer is none: it must not look like one
+        code = code or -signal.SIGKILL
+        err += b"\n%s said more than %d MB, and was ended\n" % (os.path.basename(argv[0]), _MOST_BYTES >> 20)
+    values = {"exit_code": code, "out_bytes": len(out), "timed_out": timed_out}
     return values, out + err
 
 
 def run_all(call: "Call") -> "Answer":
-    """Several commands, some of them at the same time: most of what Slurm's tools take is waiting for a daemon."""
+    """Several commands, some of them at the same time: most of what Slurm's tools take is waiting for a daemon.
+
+    `limit_s` holds for all of them together: what has not been started by then did not answer in time either.
+    """
     # Imported here: most conversations never need it, and it costs the start of each.
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor, wait
 
     begin, calls = 0, []
     for arguments in call.arguments["commands"]:
         end = begin + int(arguments.get("stdin_bytes") or 0)
-        calls.append(type(call)(arguments, call.payload[begin:end], call.beat))
+        # A sign of life is given here alone: two threads would mix their frames.
+        calls.append(type(call)(arguments, call.payload[begin:end], _keep_quiet))
         begin = end
+    limit_s = call.arguments.get("limit_s")
+    deadline = None if limit_s is None else time.monotonic() + float(limit_s)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = list(pool.map(_try_command, calls))
+        started = [pool.submit(_try_command, one, deadline) for one in calls]
+        while wait(started, timeout=_LOOK_S).not_done:
+            call.beat()
+    answers = [one.result() for one in started]
     return {"answers": [values for values, _ in answers]}, b"".join(content for _, content in answers)
 
 
-def _try_command(call: "Call") -> "Answer":
+def _keep_quiet() -> None:
+    pass
+
+
+def _try_command(call: "Call", deadline: "Optional[float]") -> "Answer":
     """Also one that cannot be started has an answer, since the others have theirs."""
+    if deadline is not None:
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            return {"exit_code": -signal.SIGKILL, "out_bytes": 0, "timed_out": True, "bytes": 0}, b""
+        call.arguments["timeout_s"] = min(left_s, float(call.arguments.get("timeout_s") or left_s))
     try:
         values, content = run_command(call)
     except disk.Refused as error:
@@ -113,17 +137,23 @@ def _find_locale() -> str:
     return "C.UTF-8"
 
 
-def _collect(process: "subprocess.Popen[bytes]", stdin: bytes, timeout_s: float) -> "Tuple[bytes, bytes, bool]":
-    """Feed and read the command until it ended, at most until its time is up."""
+def _collect(
+    process: "subprocess.Popen[bytes]", call: "Call", timeout_s: float
+) -> "Tuple[bytes, bytes, bool, bool]":
+    """Feed and read the command until it ended, at most until its time is up or it has said too much.
+
+    Its words, its complaints, whether its time was up, and whether it was cut short for its length.
+    """
     import selectors
 
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     deadline = time.monotonic() + timeout_s
-    timed_out = False
+    timed_out = is_cut = False
+    size = 0
     pieces: "Dict[Any, List[bytes]]" = {process.stdout: [], process.stderr: []}
-    view = memoryview(stdin)
+    view = memoryview(call.payload)
     with selectors.DefaultSelector() as selector:
         for stream in pieces:
             selector.register(stream, selectors.EVENT_READ)
@@ -132,7 +162,8 @@ def _collect(process: "subprocess.Popen[bytes]", stdin: bytes, timeout_s: float)
             selector.register(process.stdin, selectors.EVENT_WRITE)
         else:
             process.stdin.close()
-        while selector.get_map():
+        while selector.get_map() and not is_cut:
+            call.beat()
             now = time.monotonic()
             if now > deadline:
                 if timed_out or process.poll() is not None:
@@ -150,14 +181,18 @@ def _collect(process: "subprocess.Popen[bytes]", stdin: bytes, timeout_s: float)
                     piece = os.read(key.fd, _BLOCK)
                     pieces[stream].append(piece)
                     ended = not piece
+                    size += len(piece)
                 if ended:
                     selector.unregister(stream)
                     stream.close()
+            is_cut = size > _MOST_BYTES
+    if is_cut:
+        kill_group(process)
     timed_out = _reap(process, deadline) or timed_out
     out, err = (b"".join(pieces[stream]) for stream in (process.stdout, process.stderr))
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
-    return out, err, timed_out
+    return out, err, timed_out, is_cut
 
 
 def _feed(handle: int, view: memoryview) -> memoryview:

@@ -1,6 +1,10 @@
 """Discovering, checking and probing a living site, and examining this laptop."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -10,7 +14,7 @@ from tests.app.conftest import ENGINES
 from tests.cluster.cluster import SlurmCluster
 from tests.conftest import Places
 from windlass.app.checking_site import check_site
-from windlass.app.discovering import discover_site
+from windlass.app.discovering import discover_site, format_command
 from windlass.app.doctoring import examine_laptop, examine_site
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.probing import add_probe
@@ -59,9 +63,18 @@ def test_a_site_file_is_drafted_from_a_living_slurm(
     assert not site.rules.needs_account, "alice has a default account, so sbatch takes jobs without one"
     assert site.rules.gpu_dialect is GpuDialect.GRES
     assert site.software.modules is ModuleSystem.LMOD
-    assert planned.plan.gpus_per_node == 4
+    assert (planned.plan.partition, planned.plan.gpus_per_node) == ("gpu", 4)
     assert planned.errors == ()
     assert draft.questions > 10
+
+
+def test_the_command_that_saves_a_site_names_the_way_there() -> None:
+    login = Login(host="login.example.org", user="alice", jump=("gate", "inner gate"))
+
+    assert format_command("mine", Login(host="login")) == "windlass site discover login --name mine --save"
+    assert format_command("mine", login) == (
+        "windlass site discover login.example.org --name mine --user alice --jump gate --jump 'inner gate' --save"
+    )
 
 
 @pytest.mark.slurm
@@ -131,7 +144,7 @@ def test_what_the_file_says_wrongly_is_told(session: Session, slurm: SlurmCluste
 
     words = [line.words for line in check_site(session, "wrong") if line.verdict is Verdict.WARN]
 
-    assert "partition.gpu.max_time is 3d; the file says 1d" in words
+    assert "partition.gpu.max_time is 3 d; the file says 1 d" in words
     assert "partition.gone is written down but not there" in words
     assert any(one.startswith("node.fat.gpus is 4 x a100") for one in words)
     assert "there, but not in the file: cpu, dev, preempt" in words
@@ -178,3 +191,28 @@ def test_a_site_that_cannot_be_reached_is_told_with_its_vpn(laptop: Session) -> 
 
     assert has_failed(lines)
     assert "the VPN of the centre" in tell(lines)["vpn"]
+
+
+@pytest.mark.parametrize("session", [pytest.param("slurm-ssh", marks=pytest.mark.slurm)], indirect=True)
+@pytest.mark.parametrize("pause_s", [0.0, 0.3, 0.8, 1.5])
+def test_ctrl_c_leaves_nothing_of_a_test_job(session: Session, slurm: SlurmCluster, pause_s: float) -> None:
+    """Every node is taken, so that it waits; the stop comes while it asks, or between two questions."""
+    slurm.run_as("bob", "sbatch --exclusive --nodes=4 --partition=dev --time=5 --wrap='sleep 120'")
+    argv = [sys.executable, "-m", "windlass", "site", "check", "slurm-ssh", "--deep", "--gpus=0", "--partition=dev"]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = ""
+        while "is in the queue" not in said:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        time.sleep(pause_s)
+        process.send_signal(signal.SIGINT)
+        said += process.stderr.read()
+        code = process.wait(60)
+    slurm.cancel_all()
+
+    assert (code, "Traceback" in said) == (130, False), said
+    assert session.store.list(limit=None) == ()
+    root = session.facts(session.site("slurm-ssh")).root
+    assert list(Path(str(root)).glob("runs/*")) == []

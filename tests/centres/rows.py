@@ -42,6 +42,6 @@ _ROWS = {
 
 def make_id(name: str, id: str, about: str = "") -> str:
     """`SD-07-sdumont-longest-nvidia`; without a row where none is about it."""
-    rows = _ROWS[name.partition("@")[0]]
+    rows = _ROWS.get(name.partition("@")[0], {})
     row = rows.get(about) or rows.get(id) or rows.get(id.partition("-")[0])
     return f"{row}-{name}-{id}" if row else f"{name}-{id}"

@@ -23,6 +23,33 @@ LOADER = "from torch.utils.data import DataLoader"
 BERT = "from transformers import AutoModel\nmodel = AutoModel.from_pretrained('bert-base-uncased')"
 TRAINER = "from lightning import Trainer\ntrainer = Trainer(devices={}, num_nodes={})"
 STUDY = "import optuna\noptuna.create_study(storage='{}')"
+NANO = (
+    "init_from = 'scratch'\nwandb_log = False\nexec(open('configurator.py').read())\n"
+    "if init_from == 'resume':\n    pass\nelif init_from.startswith('gpt2'):\n"
+    "    from transformers import GPT2LMHeadModel\n    GPT2LMHeadModel.from_pretrained(init_from)\n"
+    "if wandb_log and is_first:\n    import wandb\n    wandb.init(project='x')\n"
+)
+IMAGENET = (
+    "import torchvision.models as models\n"
+    "parser.add_argument('-a', '--arch', default='resnet18')\n"
+    "parser.add_argument('-j', '--workers', default=4, type=int)\n"
+    "parser.add_argument('--pretrained', dest='pretrained', action='store_true')\n"
+    "def main():\n    args = parser.parse_args()\n    if args.pretrained:\n"
+    "        model = models.__dict__[args.arch](pretrained=True)\n"
+    "    else:\n        model = models.__dict__[args.arch]()\n"
+    "    DataLoader(data, num_workers=args.workers)\n"
+    "if __name__ == '__main__':\n    main()\n"
+)
+TIMM = (
+    "from timm.data import create_dataset, create_loader\nfrom timm.models import create_model\n"
+    "config = argparse.ArgumentParser()\nconfig.add_argument('-c', '--config', default='')\n"
+    "parser = argparse.ArgumentParser()\nparser.add_argument('--model', default='resnet50', type=str)\n"
+    "parser.add_argument('--pretrained', action='store_true', default=False)\n"
+    "parser.add_argument('--dataset-download', action='store_true', default=False)\n"
+    "parser.add_argument('--initial-checkpoint', default='', type=str)\n"
+    "args_config, rest = config.parse_known_args()\nif args_config.config:\n    parser.set_defaults(**read())\n"
+    "args = parser.parse_args(rest)\n"
+)
 PREFETCH = "from huggingface_hub import snapshot_download\ndef prefetch():\n    snapshot_download('a/b')"
 
 
@@ -60,6 +87,13 @@ def site_with(kind: GpuKind, *, software: Software | None = None, architecture: 
 
 def pinned(line: str, site: Site, *code: str, **more: str) -> Case:
     return code_case(*code, site=site, files={"requirements.txt": line + "\n", **more})
+
+
+def mixed(*kinds: GpuKind) -> Site:
+    """One partition whose nodes have different GPUs."""
+    nodes = tuple(replace(GPU_NODE, name=f"node-{one.name}", gpu=one.name) for one in kinds)
+    partition = replace(GPU, nodes=tuple(one.name for one in nodes))
+    return replace(REMOTE, gpus=kinds, node_types=(CPU_NODE, *nodes), partitions=(partition,))
 
 
 V100 = site_with(GpuKind(name="v100", capability="7.0"))

@@ -8,7 +8,7 @@ from windlass.core.facts import Association, Facts, SeenPartition
 
 WRONG_ACCOUNT = "Invalid account or account/partition combination specified"
 BOUND = Association(account="gpu-prof", partition="gpu", qos=("normal",))
-RULED = Facts(associations=(ALICE,), enforces_limits=True, enforces_partition_limits=True, scheduler_version="22.05.8")
+RULED = Facts(associations=(ALICE,), enforces_limits=True, enforces_partition_limits=True, allows_children=False)
 CLOSED = SeenPartition(name="gpu", allow_accounts=("rich", "richer"))
 PAID_GPU = replace(ONE_GPU, account="def-prof")
 
@@ -89,7 +89,7 @@ EXAMPLES = {
                     RULED,
                     partitions=(CLOSED,),
                     associations=(replace(ALICE, parents=("rich",)),),
-                    scheduler_version="24.11.5",
+                    allows_children=True,
                 ),
                 plan=PAID_GPU,
             ),

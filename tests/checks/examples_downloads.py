@@ -1,10 +1,20 @@
-"""C501 to C504: what the run would fetch from the internet."""
+"""C501 to C504, C520: what the run would fetch from the internet."""
 
 from dataclasses import replace
 
 from tests.checks.cases import Example
-from tests.checks.code_cases import BERT, OFFLINE, ONE_GPU, PREFETCH, code_case, run
+from tests.checks.code_cases import BERT, IMAGENET, NANO, OFFLINE, ONE_GPU, PREFETCH, REMOTE, TIMM, code_case, run
 from windlass.core.site import Rules
+
+HF_TRAINER = "from transformers import Trainer, TrainingArguments\nTrainer(model, TrainingArguments('out'))"
+HF_PARSER = "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser((Mine, TrainingArguments))"
+NO_REPORT = "python train.py --report_to none"
+ACCELERATE = (
+    "from accelerate import Accelerator\nparser.add_argument('--report_to', default='tensorboard')\n"
+    "accelerator = Accelerator(log_with=args.report_to)\naccelerator.init_trackers('x')"
+)
+WANDB_IF = "if wandb:\n    wandb.init()"
+TRACK_IF = "if LOG:\n    track()"
 
 EXAMPLES = {
     "C501": Example(
@@ -45,9 +55,50 @@ EXAMPLES = {
                 site=OFFLINE,
                 spec=run("python train.py --model a/b"),
             ),
+            code_case(NANO, site=OFFLINE, spec=run("python train.py --init_from=gpt2-xl")),
+            code_case(
+                NANO,
+                site=OFFLINE,
+                spec=run("python train.py config/tune.py"),
+                files={"config/tune.py": "init_from = 'gpt2'"},
+            ),
+            code_case(NANO, site=OFFLINE, spec=run("python train.py $MORE")),  # it may say so
+            code_case(IMAGENET, site=OFFLINE, spec=run("python train.py -a resnet50 --pretrained data")),
+            code_case(
+                TIMM,
+                "create_model(args.model, pretrained=args.pretrained, checkpoint_path=args.initial_checkpoint)",
+                site=OFFLINE,
+                spec=run("python train.py --pretrained"),
+            ),
+            code_case(
+                TIMM,
+                "create_dataset('torch/cifar10', root='d', download=args.dataset_download)",
+                site=OFFLINE,
+                spec=run("python train.py --dataset-download"),
+            ),
         ),
         also_passes=(
             code_case(PREFETCH, site=OFFLINE),  # nothing calls it
+            code_case(NANO, site=OFFLINE),
+            code_case(
+                NANO,
+                site=OFFLINE,
+                spec=run("python train.py config/a.py"),
+                files={"config/a.py": "init_from = 'resume'"},
+            ),
+            code_case(IMAGENET, site=OFFLINE, spec=run("python train.py -a resnet50 data")),
+            code_case(
+                TIMM,
+                "create_model(args.model, pretrained=args.pretrained, checkpoint_path=args.initial_checkpoint)",
+                "create_dataset('torch/cifar10', root='d', download=args.dataset_download)",
+                site=OFFLINE,
+            ),
+            code_case(
+                TIMM,
+                "create_model(args.model, pretrained=args.pretrained, checkpoint_path=args.initial_checkpoint)",
+                site=OFFLINE,
+                spec=run("python train.py --pretrained --initial-checkpoint a.pth"),
+            ),
             code_case(
                 PREFETCH, "if False:", "    pass", site=OFFLINE, files={"prefetch.py": BERT}
             ),  # the command runs another
@@ -70,6 +121,14 @@ EXAMPLES = {
         trips=code_case("import wandb", "wandb.init()", site=OFFLINE),
         passes=code_case("import wandb", "wandb.init()", site=OFFLINE, spec=run("WANDB_MODE=offline python train.py")),
         says="wandb.init() wants the internet; compute nodes of alpha reach none",
+        also_trips=(
+            code_case(NANO, site=OFFLINE, spec=run("python train.py --wandb_log=True")),
+            code_case(HF_TRAINER, site=OFFLINE, files={"requirements.txt": "transformers==4.44\nwandb\n"}),
+            code_case(HF_PARSER, site=OFFLINE, spec=run("python train.py --report_to wandb")),
+            code_case(ACCELERATE, site=OFFLINE, spec=run("accelerate launch train.py --report_to=wandb")),
+            code_case("try:", "    import wandb", "except ImportError:", "    wandb = None", WANDB_IF, site=OFFLINE),
+            code_case("def track():", "    import wandb", "    wandb.init()", "LOG = True", TRACK_IF, site=OFFLINE),
+        ),
         also_passes=(
             code_case(
                 "import wandb, argparse",
@@ -81,6 +140,12 @@ EXAMPLES = {
                 site=OFFLINE,
             ),
             code_case("import wandb", "wandb.init(mode='offline')", site=OFFLINE),
+            code_case(NANO, site=OFFLINE),
+            code_case(HF_TRAINER, site=OFFLINE),  # not installed
+            code_case(HF_TRAINER, site=OFFLINE, files={"requirements.txt": "transformers>=5\nwandb\n"}),
+            code_case(HF_PARSER, site=OFFLINE, files={"requirements.txt": "wandb"}, spec=run(NO_REPORT)),
+            code_case(ACCELERATE, site=OFFLINE, spec=run("accelerate launch train.py")),  # to TensorBoard
+            code_case("def track():", "    import wandb", "    wandb.init()", "LOG = False", TRACK_IF, site=OFFLINE),
         ),
     ),
     "C504": Example(
@@ -89,6 +154,20 @@ EXAMPLES = {
         says="pip install -r requirements.txt wants the internet; compute nodes of alpha reach none",
         also_passes=(
             code_case(site=OFFLINE, files={"Dockerfile": "RUN pip install x", "docs/setup.sh": "pip install x"}),
+        ),
+    ),
+    "C520": Example(
+        trips=code_case(BERT, site=REMOTE),
+        passes=code_case("import torch", site=REMOTE),
+        says="AutoModel.from_pretrained('bert-base-uncased') wants the internet; "
+        "it is not known whether compute nodes of alpha reach it",
+        also_trips=(
+            code_case("import wandb", "wandb.init()", site=REMOTE, spec=run("pip install x; python train.py")),
+        ),
+        also_passes=(
+            code_case(BERT, site=OFFLINE),
+            code_case(BERT, site=replace(REMOTE, rules=Rules(compute_internet=True))),
+            code_case(BERT, site=REMOTE, spec=run("python train.py", HF_HUB_OFFLINE="1")),
         ),
     ),
 }

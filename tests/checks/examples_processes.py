@@ -3,17 +3,26 @@
 from dataclasses import replace
 
 from tests.checks.cases import Example
-from tests.checks.code_cases import DDP, FOUR_GPUS, LOADER, TRAINER, code_case, run
+from tests.checks.code_cases import BERT, DDP, FOUR_GPUS, LOADER, TRAINER, code_case, run
 
 EXAMPLES = {
     "C512": Example(
         trips=code_case("import torch", "model.cuda()", plan=FOUR_GPUS),
         passes=code_case("import torch", DDP, plan=FOUR_GPUS),
         says="the run has 4 GPUs, and nothing in train.py shares work among them",
+        also_trips=(
+            code_case("import torch", BERT, plan=FOUR_GPUS),
+            code_case("import torch", "import lightning, accelerate", plan=FOUR_GPUS),
+        ),
         also_passes=(
             code_case("import torch"),
+            code_case("import torch", "from transformers import Trainer", "Trainer(model)", plan=FOUR_GPUS),
+            code_case("import torch", "from accelerate import Accelerator", "Accelerator()", plan=FOUR_GPUS),
+            code_case("import torch, deepspeed", "deepspeed.initialize(model=m)", plan=FOUR_GPUS),
+            code_case("import torch", BERT.replace("')", "', device_map='auto')"), plan=FOUR_GPUS),
+            code_case("import torch", spec=run("torchrun --nproc-per-node 4 train.py"), plan=FOUR_GPUS),
             code_case("import torch, mylibrary", plan=FOUR_GPUS),  # it may do it
-            code_case("import torch, lightning", plan=FOUR_GPUS),
+            code_case("import torch, lightning", TRAINER.format(4, 1), plan=FOUR_GPUS),
             code_case("import numpy", plan=FOUR_GPUS),
             code_case(
                 "import torch", "import os", "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))", plan=FOUR_GPUS

@@ -1,10 +1,10 @@
-"""C505, C506, C510, C511, C516 to C519: what in the code would fail, hang or waste."""
+"""C505, C506, C510, C511, C516 to C519, C521, C522: what in the code would fail, hang or waste."""
 
 from dataclasses import replace
 
 from tests.builders import PLAN
 from tests.checks.cases import Example
-from tests.checks.code_cases import FOUR_GPUS, LOADER, ONE_GPU, STUDY, code_case, run
+from tests.checks.code_cases import FOUR_GPUS, IMAGENET, LOADER, ONE_GPU, STUDY, code_case, run
 from windlass.core.source.code import Code
 
 EXAMPLES = {
@@ -33,6 +33,8 @@ EXAMPLES = {
         also_trips=(
             code_case("p.add_argument('--workers', default=16)", LOADER, "DataLoader(d, num_workers=args.workers)"),
             code_case("N = 12", LOADER, "DataLoader(data, num_workers=N)"),
+            code_case(LOADER, IMAGENET, spec=run("python train.py -a resnet50 -j 16 data")),
+            code_case("from timm.data import create_loader", "create_loader(data, num_workers=9)"),
             code_case(
                 LOADER,
                 "DataLoader(d, num_workers=6)",
@@ -50,6 +52,8 @@ EXAMPLES = {
             ),
             code_case(LOADER, "DataLoader(data, num_workers=8)", plan=replace(ONE_GPU, launcher="torchrun")),
             code_case("Pool(num_workers=99)"),
+            code_case(LOADER, IMAGENET),
+            code_case(LOADER, IMAGENET, "args.workers = args.workers // n", spec=run("python train.py -j 16")),
         ),
     ),
     "C510": Example(
@@ -118,6 +122,48 @@ EXAMPLES = {
             code_case(spec=run("make train")),
             code_case(spec=run("cd $X && python y.py")),
             replace(code_case(), code=Code()),
+        ),
+    ),
+    "C521": Example(
+        trips=code_case(LOADER, "import os", "DataLoader(data, num_workers=os.cpu_count())"),
+        passes=code_case(LOADER, "import os", "DataLoader(data, num_workers=len(os.sched_getaffinity(0)))"),
+        says="num_workers = os.cpu_count() counts the cores of the node (64); the job has 8",
+        also_trips=(
+            code_case(LOADER, "n = mp.cpu_count() // 2", "DataLoader(data, num_workers=n)"),
+            code_case("p.add_argument('--workers', default=os.cpu_count())", "DataModule(num_workers=args.workers)"),
+        ),
+        also_passes=(
+            code_case(LOADER, "DataLoader(data, num_workers=min(4, os.cpu_count()))"),
+            code_case(LOADER, "DataLoader(data, num_workers=os.cpu_count())", plan=replace(ONE_GPU, exclusive=True)),
+            code_case(LOADER, "DataLoader(data, num_workers=os.cpu_count())", plan=replace(ONE_GPU, cpus_per_task=64)),
+            code_case(
+                "p.add_argument('--workers', default=os.cpu_count())",
+                "DataModule(num_workers=args.workers)",
+                spec=run("python train.py --workers 4"),
+            ),
+        ),
+    ),
+    "C522": Example(
+        trips=code_case("import torch", "device = torch.device('cuda:3')"),
+        passes=code_case("import torch", "device = torch.device('cuda:0')"),
+        says="the code uses cuda:3; the job has 1 GPU on a node, cuda:0",
+        also_trips=(
+            code_case("model.to('cuda:4')", plan=FOUR_GPUS),
+            code_case("import torch", "torch.cuda.set_device(1)"),
+            code_case("DEVICE = 'cuda:1'", "model.to(DEVICE)"),
+            code_case("p.add_argument('--device', default='cuda:2')", "args = p.parse_args()", "model.to(args.device)"),
+        ),
+        also_passes=(
+            code_case("model.to('cuda:3')", plan=FOUR_GPUS),
+            code_case("model.to('cuda:3')", plan=PLAN),  # no GPU is asked for
+            code_case("print('cuda:3')", "x.to(3)", "x.to(f'cuda:{rank}')"),
+            code_case("MANY = False", "if MANY:", "    model.to('cuda:1')"),
+            code_case(
+                "p.add_argument('--device', default='cuda:2')",
+                "args = p.parse_args()",
+                "model.to(args.device)",
+                spec=run("python train.py --device cuda:0"),
+            ),
         ),
     ),
 }

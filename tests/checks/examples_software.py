@@ -1,4 +1,4 @@
-"""C306 to C313: whether the software fits the machine."""
+"""C306 to C314: whether the software fits the machine."""
 
 from dataclasses import replace
 
@@ -14,6 +14,7 @@ from tests.checks.code_cases import (
     V100,
     code_case,
     make_code,
+    mixed,
     pinned,
     run,
     site_with,
@@ -22,6 +23,8 @@ from windlass.core.facts import Facts
 from windlass.core.run import Environment
 from windlass.core.site import GpuKind, Software
 from windlass.core.source.code import Binary
+
+V100_OR_A100 = mixed(GpuKind(name="v100"), GpuKind(name="a100"))
 
 EXAMPLES = {
     "C306": Example(
@@ -33,6 +36,7 @@ EXAMPLES = {
             pinned("torch==1.3.1", K40),
             pinned("torch==1.13.1", site_with(GpuKind(name="h100"))),
             pinned("torch==2.1.0+cpu", A100),
+            pinned("torch==2.13.0", V100_OR_A100),
             replace(pinned("torch==2.13.0", V100), plan=replace(ONE_GPU, gpu_spelled="v100")),
             code_case(site=K40, files={"environment.yml": "dependencies:\n  - pytorch=1.7\n"}),
             code_case(
@@ -139,6 +143,24 @@ EXAMPLES = {
         also_passes=(
             code_case(spec=run("apptainer pull image.sif docker://a/b")),
             code_case(spec=run("echo apptainer exec"), plan=PLAN),
+        ),
+    ),
+    "C314": Example(
+        trips=pinned("flash-attn==2.5.8", V100),
+        passes=pinned("flash-attn==2.5.8", A100),
+        says="flash-attn==2.5.8 needs a GPU of 8.0 or newer; the v100 is 7.0",
+        also_trips=(
+            pinned("flash_attn", V100),
+            code_case("AutoModel.from_pretrained(path, attn_implementation='flash_attention_2')", site=V100),
+            pinned("flash-attn", V100_OR_A100),
+        ),
+        also_passes=(
+            pinned("flash-attn==1.0.9", site_with(GpuKind(name="t4"))),
+            pinned("flash-attn<2", site_with(GpuKind(name="t4"))),
+            pinned("flash-attn", site_with(GpuKind(name="mystery"))),
+            replace(pinned("flash-attn", V100), plan=replace(ONE_GPU, gpus_per_node=0)),
+            code_case("AutoModel.from_pretrained(path, attn_implementation='sdpa')", site=V100),
+            replace(pinned("flash-attn", V100_OR_A100), plan=replace(ONE_GPU, gpu_spelled="a100")),
         ),
     ),
 }

@@ -45,14 +45,14 @@ EXAMPLES = {
     "C603": Example(
         trips=case(plan=replace(RESERVED, link_time=3 * HOUR), facts=with_reservation(COURSE)),
         passes=case(plan=replace(RESERVED, link_time=2 * HOUR), facts=with_reservation(COURSE)),
-        says="reservation course has 2h left; one job asks for 3h",
+        says="reservation course has 2 h left; one job asks for 3 h",
         also_trips=(case(plan=RESERVED, facts=with_reservation(replace(COURSE, starts=NOW + 60))),),
         also_passes=(case(plan=replace(RESERVED, link_time=3 * HOUR), facts=with_reservation(COURSE), now=None),),
     ),
     "C604": Example(
         trips=case(plan=LONG, facts=with_reservation(WINDOW)),
         passes=case(plan=replace(PLAN, link_time=4 * HOUR), facts=with_reservation(WINDOW)),
-        says="maintenance service begins in 4h and lasts 4h; a job of 5h does not start before it ends",
+        says="maintenance service begins in 4 h and lasts 4 h; a job of 5 h does not start before it ends",
         refusal="(ReqNodeNotAvail, Reserved for maintenance)",
         also_trips=(
             case(

@@ -18,7 +18,7 @@ EXAMPLES = {
     "C202": Example(
         trips=case(facts=seen(SHORT, enforces=False), plan=replace(ONE_GPU, link_time=2 * HOUR)),
         passes=case(facts=seen(SHORT, enforces=False), plan=ONE_GPU),
-        says="one job asks for 0-02:00:00; gpu gives at most 0-01:00:00",
+        says="one job asks for 2 h; gpu gives at most 1 h",
         refusal="(PartitionTimeLimit)",
         also_trips=(
             case(facts=seen(SHORT), plan=replace(ONE_GPU, link_time=2 * HOUR)),
@@ -34,18 +34,18 @@ EXAMPLES = {
     "C203": Example(
         trips=case(site=REMOTE, spec=replace(SPEC, resources=Resources())),
         passes=case(site=SITE, spec=replace(SPEC, resources=Resources())),  # this very machine
-        says="no time was given; 0-01:00:00 was taken",
+        says="no time was given; 1 h was taken",
         also_passes=(case(site=REMOTE),),
     ),
     "C209": Example(
         trips=case(plan=replace(CHAIN, link_time=timedelta(seconds=20))),
         passes=case(plan=replace(CHAIN, link_time=timedelta(minutes=5))),
-        says="the run is cut into 4 jobs of 0-00:00:20",
+        says="the run is cut into 4 jobs of 20 s",
     ),
     "C210": Example(
         trips=case(facts=replace(MINE, associations=(HOURLY,)), plan=LONG),
         passes=case(facts=replace(MINE, associations=(HOURLY,)), plan=PAID),
-        says="one job asks for 0-02:00:00; account def-prof gives at most 0-01:00:00",
+        says="one job asks for 2 h; account def-prof gives at most 1 h",
         refusal="(AssocMaxWallDurationPerJobLimit)",
         also_trips=(
             case(facts=replace(MINE, qos=(STRICT,)), plan=replace(PAID, qos="strict")),
@@ -71,20 +71,20 @@ EXAMPLES = {
     "C211": Example(
         trips=case(site=with_rules(max_time=HOUR), plan=LONG),
         passes=case(site=with_rules(max_time=2 * HOUR), plan=LONG),
-        says="one job asks for 0-02:00:00; alpha gives at most 0-01:00:00",
+        says="one job asks for 2 h; alpha gives at most 1 h",
     ),
     "C220": Example(
         trips=case(
             site=with_rules(min_job_time=HOUR, min_test_time=5 * MINUTE), plan=replace(PLAN, link_time=59 * MINUTE)
         ),
         passes=case(site=with_rules(min_job_time=HOUR), plan=PLAN),
-        says="one job asks for 59m; alpha wants jobs of at least 1h, tests 5m",
+        says="one job asks for 59 min; alpha wants jobs of at least 1 h, tests 5 min",
         also_passes=(case(plan=replace(PLAN, link_time=MINUTE)),),
     ),
     "C221": Example(
         trips=case(site=BINS, plan=replace(PLAN, link_time=13 * HOUR)),
         passes=case(site=BINS, plan=replace(PLAN, link_time=12 * HOUR)),
-        says="one job asks for 13h; jobs of at most 12h may use more nodes of alpha, and start sooner",
+        says="one job asks for 13 h; jobs of at most 12 h may use more nodes of alpha, and start sooner",
         also_passes=(case(site=BINS, plan=replace(PLAN, link_time=20 * HOUR)), case(site=BINS, plan=PLAN)),
     ),
 }

@@ -99,3 +99,12 @@ def test_a_secret_is_not_shown_again() -> None:
     (finding,) = findings("C304", EXAMPLES["C304"].trips)
 
     assert "0123456789abcdef" not in repr(finding)
+
+
+def test_errors_come_before_warnings_and_these_before_advice() -> None:
+    ranks = {Severity.ERROR: 1, Severity.WARNING: 2, Severity.ADVICE: 3}
+
+    found = [[ranks[one.severity] for one in run_checks(example.trips)] for example in EXAMPLES.values()]
+
+    assert all(few == sorted(few) for few in found)
+    assert {(few[0], few[-1]) for few in found if few} >= {(1, 2), (1, 3), (2, 3)}

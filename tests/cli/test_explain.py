@@ -77,6 +77,17 @@ def test_what_is_a_run_a_job_or_a_word(windlass: Windlass, args: tuple[str, ...]
     assert "Traceback" not in done.stderr
 
 
+def test_a_code_that_is_none_is_told_where_the_others_are(windlass: Windlass) -> None:
+    done = windlass("explain", "X999")
+
+    assert done.returncode == 6
+    assert "diagnoses are D001 to D900" in done.stderr
+    assert "try: windlass explain --list" in done.stderr
+    listed = json.loads(windlass("explain", "--list", "--json").stdout)["codes"]
+    assert {"E100", "C204", "D301"} <= set(listed)
+    assert "D301  All the time that was asked for is used" in windlass("explain", "--list").stdout
+
+
 def test_a_ticket_has_everything_but_the_secrets(windlass: Windlass, project: Path) -> None:
     (project / "windlass.toml").write_text(RUN_FILE + '\n[run.secrets]\nTHING = "env:THING"\n')
     (project / "train.py").write_text(f"import os\nprint(os.environ['THING'])\nprint('token = {TOKEN}')\n1 / 0\n")

@@ -1,15 +1,21 @@
 """What `windlass plan` says of a place, a price and a finding."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from tests.builders import PLAN
-from windlass.cli.words import format_cost, format_findings, format_place, format_runner_up
+from tests.builders import PLAN, RECORD
+from tests.cli.conftest import Windlass
+from windlass.cli.rows import format_why
+from windlass.cli.words import format_cost, format_end, format_findings, format_place, format_runner_up
 from windlass.core.cost import Cost
 from windlass.core.facts import Balance
 from windlass.core.finding import Finding, Severity
 from windlass.core.plan import RunnerUp
+from windlass.core.record import RunState
 from windlass.core.site import CostUnit
 
 COST = Cost(unit=CostUnit.CORE_HOURS, one_link=100, whole=300)
@@ -68,3 +74,39 @@ def test_a_job_that_would_never_start_is_told_as_such() -> None:
     lines = format_findings([replace(FINDING, refusal="(PartitionTimeLimit)", hint=None)])
 
     assert lines[1].strip() == "Slurm would take it and never start it: (PartitionTimeLimit)"
+
+
+def test_the_script_comes_before_the_talk_and_tells_what_is_not_filled_in(windlass: Windlass, project: Path) -> None:
+    windlass("site", "add", "far", "--host", "login.nowhere.invalid", "--root", "$SCRATCH/windlass")
+    words = [sys.executable, "-m", "windlass", "plan", "--on", "far", "--command", "true"]
+
+    for more in ([], ["--script"]):
+        done = subprocess.run(
+            [*words, *more], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+
+        assert done.stdout.startswith("#!/bin/bash")
+        assert "note: the script is a preview: $SCRATCH will be filled in when far is reached" in done.stdout
+
+
+def test_a_site_that_is_there_already_is_replaced_by_the_same_command(windlass: Windlass) -> None:
+    words = ("site", "add", "far", "--host", "login.nowhere.invalid")
+    windlass(*words)
+
+    assert "try: the same command with --replace" in windlass(*words).stderr
+    assert windlass(*words, "--replace").returncode == 0
+
+
+@pytest.mark.parametrize(("reason", "words"), [("failed", ""), (None, ""), ("a node failed", ": a node failed")])
+def test_an_end_says_nothing_twice(reason: str | None, words: str) -> None:
+    record = replace(RECORD, state=RunState.FAILED, reason=reason, started=None)
+
+    assert format_end(record) == f"{RECORD.run_id} is failed{words}"
+    assert format_why(record) == words.removeprefix(": ")
+
+
+def test_a_long_reason_is_cut_between_words() -> None:
+    shown = format_why(replace(RECORD, state=RunState.NOT_SUBMITTED, reason="sbatch: error:\n" + "word " * 40))
+
+    assert shown.endswith(" word …")
+    assert "\n" not in shown

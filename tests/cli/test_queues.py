@@ -18,6 +18,12 @@ gpus = 4
 nodes = ["gpu"]
 max_time = "4d"
 is_default = true
+[node.thin]
+count = 90
+cores = 16
+[partition.both]
+nodes = ["gpu", "thin"]
+max_nodes = 4
 [partition.closed]
 forbidden = "it is being taken down"
 """
@@ -32,6 +38,9 @@ def test_names_are_whole_and_marks_are_explained(windlass: Windlass, tmp_path: P
     assert done.returncode == 0
     assert "a_queue_with_a_very_long_name  *  4 d" in done.stdout
     assert "4 x v100" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("both")]
+    assert rows == [["both", "4", "48", "384", "GB", "4", "x", "v100"], ["both", "4", "of", "90", "16"]]
+    assert "4 of 90 means" in done.stderr
     assert "closed: it is being taken down" in done.stdout
     assert "*  jobs that name none go there" in done.stderr
     assert "x  not for your jobs now" in done.stderr

@@ -66,6 +66,11 @@ class Backend:
         jobs = self.cluster.look([job_id]).jobs
         return pick_own_jobs(jobs, run_id=order.run_id, token=order.token)
 
+    def find_jobs(self, order: Order) -> tuple[JobSeen, ...]:
+        """Of exactly this submission, whatever their number."""
+        jobs = self.cluster.look_by_name(order.run_id, order.created).jobs
+        return pick_own_jobs(jobs, run_id=order.run_id, token=order.token)
+
     def wait_for(self, order: Order, job_id: str, claim: Callable[[tuple[JobSeen, ...]], bool], what: str) -> None:
         wait_until(lambda: claim(self.look_at(order, job_id)), what, timeout_s=self.patience_s)
 

@@ -111,11 +111,11 @@ def test_all_jobs_are_seen_in_one_round_trip(backend: Backend) -> None:
 def test_a_submission_is_found_by_its_token_only(backend: Backend) -> None:
     order, job_id = backend.send("true", "--begin=now+1hour")
 
-    found = backend.cluster.find_token(order.run_id, order.token, order.created)
-    other = backend.cluster.find_token(order.run_id, order.token + "1", order.created)
+    found = backend.find_jobs(order)
+    other = backend.find_jobs(replace(order, token=order.token + "1"))
 
-    assert {job.base_id for job in found.jobs} == {job_id}
-    assert other.jobs == ()
+    assert {job.base_id for job in found} == {job_id}
+    assert other == ()
     backend.cluster.cancel([job_id])
 
 
@@ -139,13 +139,13 @@ def test_a_refusal_is_told_in_words_and_quoted(backend: Backend, option: str, ki
 def test_the_expected_start_is_told_without_submitting(backend: Backend) -> None:
     order, refused = backend.make_order("true"), backend.make_order("true", "--partition=nosuch")
 
-    estimate, refusal = (backend.cluster.estimate_start(one.script) for one in (order, refused))
+    estimate, refusal = backend.cluster.estimate_starts([backend.run("cat", one.script) for one in (order, refused)])
 
     assert isinstance(estimate, ExpectedStart)
     assert estimate.partition == backend.partition
     assert isinstance(refusal, Refusal)
     assert refusal.kind is RefusalKind.PARTITION
-    assert backend.cluster.find_token(order.run_id, order.token, order.created).jobs == ()
+    assert backend.find_jobs(order) == ()
 
 
 def test_a_survey_is_one_round_trip(backend: Backend) -> None:

@@ -153,7 +153,7 @@ def test_a_deputy_that_dies_anywhere_sends_at_most_once(backend: Backend, point:
 
 def _find(backend: Backend, order: Order) -> set[str]:
     try:
-        return {job.base_id for job in backend.cluster.find_token(order.run_id, order.token, order.created).jobs}
+        return {job.base_id for job in backend.find_jobs(order)}
     except WindlassError:
         return set()
 

@@ -101,6 +101,15 @@ def test_where_the_default_qos_is_not_let_in_another_is_named() -> None:
     assert why(plan, "qos") == "the default may not be used in gpu"
 
 
+def test_of_an_account_that_is_not_ones_own_no_qos_is_guessed() -> None:
+    mine = Association(account="prof", qos=("normal", "high"))
+    site = replace(SITE, qos=(Qos(name="normal"), Qos(name="high", priority=9)))
+
+    plan = plan_for(Resources(account="nope"), site=site, facts=Facts(associations=(mine,)))
+
+    assert (plan.account, plan.qos, why(plan, "qos")) == ("nope", None, "")
+
+
 def test_normal_is_what_slurm_takes_where_no_default_is_set() -> None:
     mine = Association(account="prof", qos=("high", "normal"))
     facts = seen(associations=(mine,), qos=(SeenQos(name="high", priority=1000), SeenQos(name="normal")))
@@ -135,7 +144,7 @@ def test_the_limits_of_the_partitions_own_qos_hold_too() -> None:
     plan = plan_for(Resources(gpus=1, time=6 * HOUR), facts=facts)
 
     assert plan.link_time <= 2 * HOUR
-    assert why(plan, "links").endswith("the limit of QOS part")
+    assert "the limit of QOS part;" in why(plan, "links")
 
 
 # ---- partitions ------------------------------------------------------------------------------------
@@ -223,6 +232,32 @@ def test_gpus_that_usual_builds_no_longer_know_are_taken_only_by_name() -> None:
     assert plan_for(Resources(gpu="k40", time=100 * HOUR), site=site).partition == "long"
 
 
+def test_a_gpu_is_not_taken_out_of_a_partition_for_other_work() -> None:
+    cpu = SeenPartition(name="cpu", is_default=True, shapes=(V100, THIN))
+    gpu = SeenPartition(name="gpu", shapes=(A100, V100))
+
+    plan = plan_for(Resources(gpus=1), site=BARE_SITE, facts=seen(cpu, gpu))
+
+    assert (plan.partition, why(plan, "partition")) == ("gpu", "all its nodes have GPUs; cpu would do too")
+    assert plan.runner_up == RunnerUp(
+        partition="cpu", why_not="some of its nodes have no GPUs, it is for other work too"
+    )
+    assert plan_for(Resources(), site=BARE_SITE, facts=seen(cpu, gpu)).partition == "cpu"
+    assert plan_for(Resources(gpus=1), site=BARE_SITE, facts=seen(cpu)).partition == "cpu"
+
+
+def test_the_default_partition_counts_only_among_equals() -> None:
+    old = SeenPartition(name="old", is_default=True, shapes=(V100,))
+    new = SeenPartition(name="new", shapes=(replace(A100, gpus=(("a100", 2),)),))
+    same = replace(old, name="same", is_default=False)
+
+    assert why(plan_for(Resources(gpus=1), site=BARE_SITE, facts=seen(old, new)), "partition").startswith(
+        "its GPUs are the newest"
+    )
+    assert plan_for(Resources(gpus=1), site=BARE_SITE, facts=seen(same, old)).partition == "old"
+    assert plan_for(Resources(gpus=1, gpu="v100"), site=BARE_SITE, facts=seen(old, new)).partition == "old"
+
+
 def test_a_site_that_chooses_the_partition_is_not_asked_for_a_second() -> None:
     site = replace(SITE, rules=Rules(names_partition=False), partitions=(CPU, GPU))
 
@@ -247,7 +282,7 @@ def test_only_as_many_nodes_as_hold_the_run_can_be_asked_for() -> None:
     assert plan_for(Resources(nodes=16), site=BARE_SITE, facts=facts).nodes == 16, "thin jobs run on any node"
     with pytest.raises(PlanError) as told:
         plan_for(Resources(nodes=3, gpus_per_node=4), site=BARE_SITE, facts=facts)
-    assert "mixed: it gives at most 2 nodes, you ask for 3" in told.value.details
+    assert told.value.details == ("mixed: it gives at most 2 nodes, you ask for 3",)  # the closest of three kinds
 
 
 def test_without_a_kind_the_share_is_one_that_every_kind_has_and_they_are_named() -> None:

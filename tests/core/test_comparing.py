@@ -37,15 +37,15 @@ def test_nothing_seen_is_no_difference() -> None:
 @pytest.mark.parametrize(
     ("site", "facts", "key", "written", "seen"),
     [
-        (SITE, with_gpu(max_time=48 * HOUR), "partition.gpu.max_time", "1d", "2d"),
-        (SITE, with_gpu(max_time=None), "partition.gpu.max_time", "1d", "no limit"),
+        (SITE, with_gpu(max_time=48 * HOUR), "partition.gpu.max_time", "1 d", "2 d"),
+        (SITE, with_gpu(max_time=None), "partition.gpu.max_time", "1 d", "no limit"),
         (SITE, Facts(partitions=(SEEN_CPU,)), "partition.gpu", "there", None),
         (SHORT, with_gpu(max_nodes=2), "partition.gpu.max_nodes", "4", "2"),
         (SITE, with_gpu(gpus=(("a100", 2),)), "node.fat.gpus", "4 x a100", "2 x a100"),
         (SITE, with_gpu(gpus=(("h100", 4),)), "node.fat.gpus", "4 x a100", "4 x h100"),
         (SITE, with_gpu(shapes=(NodeShape(cpus=32, memory_mb=512_000),)), "node.fat.cores", "64", "32"),
         (SITE, with_gpu(shapes=(NodeShape(cpus=64, memory_mb=250_000),)), "node.fat.memory_gb", "512", "250"),
-        (LEVELS, Facts(qos=(SeenQos(name="opp", max_time=4 * HOUR, max_submit=50),)), "qos.opp.max_time", "8h", "4h"),
+        (LEVELS, Facts(qos=(SeenQos(name="opp", max_time=4 * HOUR, max_submit=50),)), "qos.opp.max_time", "8 h", "4 h"),
         (LEVELS, Facts(qos=(SeenQos(name="opp", max_time=8 * HOUR),)), "qos.opp.max_submitted", "50", "no limit"),
         (LEVELS, Facts(qos=()), "qos.opp", "there", None),
         (

@@ -87,6 +87,11 @@ def test_runs_lie_in_the_first_large_place_that_can_be_written_to(disk: Disk, ro
     assert choose_root(replace(SEEN, shell=replace(SHELL, disks=(disk,)))) == root
 
 
+def test_that_gpus_must_be_asked_for_is_noted() -> None:
+    assert read_draft(SEEN).notes == ()
+    assert "no GPU" in read_draft(replace(SEEN, gpus_must_be_asked=True)).notes[0]
+
+
 def test_a_machine_of_which_nothing_was_seen_has_a_draft_too() -> None:
     site = read_draft(Discovered(host="login", day="2026-11-16", facts=Facts()))
 

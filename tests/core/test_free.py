@@ -6,7 +6,15 @@ import pytest
 
 from tests.builders import HOUR, SITE
 from windlass.core.facts import NOTHING_SEEN, Association, Facts, Reservation, SeenPartition, SeenQos
-from windlass.core.seen.free import Free, find_maintenance, list_categories, make_qos_views, make_views, pick_category
+from windlass.core.seen.free import (
+    Free,
+    NodeKind,
+    find_maintenance,
+    list_categories,
+    make_qos_views,
+    make_views,
+    pick_category,
+)
 from windlass.core.site import Partition, Qos, Site
 
 SERVICE = Reservation(name="service", starts=5000, ends=9000, is_maintenance=True, all_nodes=True)
@@ -36,12 +44,23 @@ def test_a_partition_nobody_uses_has_no_jobs() -> None:
     assert {one.name: (one.running, one.waiting) for one in views} == {"cpu": (0, 0), "gpu": (3, 1)}
 
 
-def test_a_partition_with_two_kinds_of_node_is_one_row() -> None:
+def test_a_partition_with_two_kinds_of_node_is_one_view() -> None:
     seen = SeenPartition(name="mix", nodes=6, cpus_per_node=8, gpus=(("a100", 4), ("v100", 2)))
 
     (view,) = make_views(replace(SITE, partitions=()), Facts(partitions=(seen,)), free={}, counts={}, now=0)
 
     assert (view.gpus, view.max_nodes) == ((("a100", 4), ("v100", 2)), 6)
+
+
+def test_each_kind_of_node_is_told_with_its_own_numbers() -> None:
+    both = Partition(name="all", nodes=("thin", "fat"))
+
+    (view,) = make_views(replace(SITE, partitions=(both,)), NOTHING_SEEN, free={}, counts={}, now=0)
+
+    assert view.kinds == (
+        NodeKind(nodes=100, cores=128, memory_mb=256_000),
+        NodeKind(nodes=8, cores=64, memory_mb=512_000, gpus=(("a100", 4),)),
+    )
 
 
 def test_a_partition_that_is_down_says_so() -> None:

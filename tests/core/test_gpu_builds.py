@@ -63,7 +63,7 @@ def test_other_builds_and_what_is_not_known(
 
 def test_the_last_that_works_on_old_gpus_and_the_first_on_new_ones() -> None:
     def last(capability: int) -> list[str | None]:
-        return [one.name if one else None for one in find_last_working(capability)]
+        return [one.name if one else None for one in find_last_working([capability])]
 
     assert last(V100) == ["2.10", "2.14+cu126"]
     assert last(P100) == ["2.7", "2.14+cu126"]
@@ -71,6 +71,15 @@ def test_the_last_that_works_on_old_gpus_and_the_first_on_new_ones() -> None:
     assert last(K40) == ["1.2", None]
     assert find_first_working(H100) == find_build((2, 1))
     assert find_first_working(B200) == find_build((2, 8))
+
+
+def test_what_is_advised_has_kernels_for_all_gpus_and_runs_on_the_driver() -> None:
+    def last(*capabilities: int, driver: str | None = None, cuda: str | None = None) -> list[str | None]:
+        return [one.name if one else None for one in find_last_working(capabilities, driver=driver, cuda=cuda)]
+
+    assert last(P100, A100, driver="515.48.07") == ["2.0", "2.7+cu118"]
+    assert last(P100, A100, cuda="11.7") == ["2.0", "2.7+cu118"]
+    assert last(P100, B200) == [None, None]
 
 
 @pytest.mark.parametrize(

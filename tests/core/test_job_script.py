@@ -3,7 +3,6 @@
 WINDLASS_GOLDEN=write writes them anew.
 """
 
-import os
 import subprocess
 from dataclasses import replace
 from datetime import timedelta
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import GPU, GPU_NODE, HOUR, PLAN, SITE, SPEC, plan_for
+from tests.goldens import check_golden
 from windlass.core.codec import from_json, to_json
 from windlass.core.facts import Association, Facts, SeenPartition
 from windlass.core.job import make_script, make_token, make_workdir
@@ -96,13 +96,6 @@ SHAPES = {
     ),
     "resumed": plan_resumed,
 }
-
-
-def check_golden(path: Path, text: str) -> None:
-    if os.environ.get("WINDLASS_GOLDEN") == "write":
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="")
-    assert path.read_bytes().decode() == text
 
 
 @pytest.mark.parametrize("shape", SHAPES)

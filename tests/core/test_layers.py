@@ -14,7 +14,7 @@ from windlass.core.toml.layers import (
     read_set,
     split_key,
 )
-from windlass.core.toml.reading import Path, format_key
+from windlass.core.toml.reading import Path, format_path
 from windlass.core.toml.run_file import EXCLUSIVE, SECTIONS, read_run
 from windlass.errors import UsageError
 
@@ -143,7 +143,7 @@ printable = st.characters(exclude_characters='"\\', categories=["L", "N", "P"])
 def test_a_dotted_key_reads_back(parts: list[str]) -> None:
     path = tuple(part.strip() or "x" for part in parts)
 
-    assert split_key(format_key(path)) == path
+    assert split_key(format_path(path)) == path
 
 
 @given(st.text())

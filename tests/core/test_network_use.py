@@ -46,6 +46,23 @@ PYTHON: list[tuple[str, UseKind]] = [
     ("import tensorflow as tf\ntf.keras.datasets.mnist.load_data()", CACHED),
     ("from tensorflow import keras\nkeras.applications.ResNet50(weights='imagenet')", CACHED),
     ("import nltk\nnltk.download('punkt')", CACHED),
+    ("import evaluate\nevaluate.load('accuracy')", CACHED),
+    ("import lpips\nlpips.LPIPS(net='vgg')", CACHED),
+    ("from ultralytics import YOLO\nYOLO('yolov8n.pt')", CACHED),
+    ("from torchmetrics.image.fid import FrechetInceptionDistance\nFrechetInceptionDistance(feature=64)", CACHED),
+    ("import tiktoken\ntiktoken.get_encoding('gpt2')", CACHED),
+    ("from detectron2 import model_zoo\nmodel_zoo.get_checkpoint_url('COCO/a.yaml')", CACHED),
+    ("from torch.utils import model_zoo\nmodel_zoo.load_url(address)", CACHED),
+    ("from torchvision.models import resnet50\nw = 'DEFAULT'\nresnet50(weights=w)", CACHED),
+    (
+        "from torchvision.models import *\nw = ResNet50_Weights.DEFAULT\nimport torchvision\n"
+        "torchvision.models.resnet50(weights=w)",
+        CACHED,
+    ),
+    ("import torchvision.models as models\nmodels.__dict__[name](pretrained=True)", CACHED),
+    ("from torchvision import models\ngetattr(models, name)(weights='DEFAULT')", CACHED),
+    ("from accelerate import Accelerator\na = Accelerator(log_with='wandb')\na.init_trackers('x')", TRACKER),
+    ("from accelerate import Accelerator\na = Accelerator(log_with=['wandb'])\na.init_trackers('x')", TRACKER),
     ("import gdown\ngdown.download(url, out)", CACHED),
     ("from sklearn.datasets import fetch_openml\nfetch_openml('mnist_784')", CACHED),
     ("import urllib.request\nurllib.request.urlretrieve('https://example.org/a.zip', 'a.zip')", FETCH),
@@ -86,6 +103,17 @@ QUIET_PYTHON: list[str] = [
     "from torchvision import models\nmodels.resnet50(pretrained=False)",
     "import timm\ntimm.create_model('vit_base')",
     "from fastai.vision.all import *\nvision_learner(dls, resnet34, pretrained=False)",
+    "import evaluate\nevaluate.load('./metrics/accuracy')",
+    "import lpips\nlpips.LPIPS(pretrained=False)",
+    "from ultralytics import YOLO\nYOLO('runs/best.pt')",
+    "from ultralytics import YOLO\nYOLO('yolov8n.yaml')",
+    "from torchmetrics import Accuracy\nAccuracy()",
+    "import os, tiktoken\nos.environ['TIKTOKEN_CACHE_DIR'] = '/d'\ntiktoken.get_encoding('gpt2')",
+    "from detectron2 import model_zoo\nmodel_zoo.get_config_file('COCO/a.yaml')",
+    "from torchvision.models import resnet50\nresnet50(weights=weights)",
+    "import torchvision.models as models\nmodels.__dict__[name]()",
+    "from accelerate import Accelerator\na = Accelerator(log_with='tensorboard')\na.init_trackers('x')",
+    "from accelerate import Accelerator\na = Accelerator(log_with='wandb')",
     "def untar_data_locally(): pass\nuntar_data_locally()",
     "import torch\ntorch.hub.load('.', 'custom', source='local')",
     "import torch\ntorch.load('model.pt')",
@@ -249,6 +277,8 @@ def test_passwords_are_not_shown() -> None:
 
 
 def test_the_hint_can_be_pasted() -> None:
-    data = only("import torchvision\ntorchvision.datasets.MNIST('data', download=True)", Language.PYTHON)
+    data = only("import torchvision\ntorchvision.datasets.MNIST('/data', download=True)", Language.PYTHON)
+    model = only("import sentence_transformers as s\ns.SentenceTransformer('all-MiniLM-L6-v2')", Language.PYTHON)
 
-    assert data.hint == """python -c 'import torchvision; torchvision.datasets.MNIST("data", download=True)'"""
+    assert data.hint == """python -c 'import torchvision; torchvision.datasets.MNIST("/data", download=True)'"""
+    assert model.hint == "hf download sentence-transformers/all-MiniLM-L6-v2"

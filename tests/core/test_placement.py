@@ -61,6 +61,34 @@ def test_gpus_that_cannot_be_spread_evenly_are_refused_with_a_number_that_can() 
     assert told.value.hint == "gpus = 8"
 
 
+@pytest.mark.parametrize(
+    ("asked", "queue", "hint"),
+    [
+        (Resources(gpus=7, nodes=2), replace(FOUR, gpus=3), "gpus = 6"),  # 8 do not fit two such nodes
+        (Resources(gpus=3, nodes=4), FOUR, "gpus = 4"),
+        (Resources(gpus=3, nodes=4), replace(FOUR, gpus=0), "gpus = 4"),
+    ],
+)
+def test_the_number_that_can_is_one_that_the_nodes_have(asked: Resources, queue: Queue, hint: str) -> None:
+    with pytest.raises(PlanError) as told:
+        make_shapes(asked, queue)
+
+    assert told.value.hint == hint
+
+
+@pytest.mark.parametrize(("nodes", "offered"), [(1, 2), (2, 4)])
+def test_no_more_gpus_are_offered_than_there_are(nodes: int, offered: int) -> None:
+    old = replace(GPU_NODE, name="old", gpu="v100", gpus=2, count=nodes)
+    site = replace(SITE, node_types=(*SITE.node_types, old), partitions=(replace(GPU, nodes=("fat", "old", "thin")),))
+
+    with pytest.raises(PlanError) as told:
+        partition_for(Resources(gpus=3, gpu="v100"), site=site)
+
+    (detail,) = told.value.details  # not also that other nodes are of another kind, or have none
+    assert detail.endswith(f"; gpus = {offered}")
+    assert partition_for(Resources(gpus=offered, gpu="v100"), site=site) == "gpu"
+
+
 @given(st.integers(1, 64), st.integers(1, 16))
 def test_no_gpu_gets_lost(gpus: int, per_node: int) -> None:
     try:
@@ -121,7 +149,7 @@ def test_when_nothing_fits_each_partition_has_its_reason() -> None:
     assert told.value.details == (
         "cpu: its nodes have no GPUs",
         "closed: for staff only",
-        "gpu: it gives at most 1 nodes, you ask for 2",
+        "gpu: it gives at most 1 node, 8 GPUs need 2; gpus = 4",
     )
 
 

@@ -38,7 +38,7 @@ def test_the_limit_of_the_partition_cuts_the_run_into_links() -> None:
 
     assert (plan.links, plan.link_time) == (3, 20 * HOUR + 2 * MINUTE)
     assert plan.total_time == 60 * HOUR
-    assert why(plan, "links") == "1 day, 0:00:00 is the limit of partition gpu"
+    assert why(plan, "links") == "1 d is the limit of partition gpu; each link keeps 2 min at its end for saving"
 
 
 def test_the_limit_of_the_site_holds_for_every_partition() -> None:
@@ -58,7 +58,7 @@ def test_the_shortest_limit_decides(facts: Facts, whose: str) -> None:
     plan = plan_for(replace(LONG, qos="short"), facts=facts)
 
     assert plan.link_time <= 5 * HOUR
-    assert why(plan, "links").endswith(whose)
+    assert f"5 h is {whose};" in why(plan, "links")
 
 
 def test_the_default_qos_of_the_site_file_counts_where_none_was_asked_for() -> None:
@@ -77,7 +77,7 @@ def test_a_chain_has_links_as_short_as_the_site_advises() -> None:
     plan = plan_for(LONG, site=with_rules(advised_link_time=3 * HOUR))
 
     assert plan.link_time <= 3 * HOUR
-    assert why(plan, "links").endswith("what the site advises for a chain")
+    assert "3 h is what the site advises for a chain;" in why(plan, "links")
 
 
 def test_advice_makes_no_chain_of_what_fits_into_one_job() -> None:
@@ -99,7 +99,7 @@ def test_advice_that_is_longer_than_the_limit_changes_nothing() -> None:
 def test_more_links_than_wanted_are_refused_with_both_numbers() -> None:
     spec = replace(SPEC, checkpoint=Checkpoint(max_links=2), resources=LONG)
 
-    with pytest.raises(PlanError, match="needs 3 links of at most 1 day, 0:00:00, and max_links is 2"):
+    with pytest.raises(PlanError, match="needs 3 links of at most 1 d, and max_links is 2"):
         plan_for(LONG, spec=spec)
 
 
@@ -120,6 +120,23 @@ def test_a_notice_longer_than_half_of_the_link_is_shortened() -> None:
 
     assert plan_for(Resources(time=10 * MINUTE), spec=spec).notice == 5 * MINUTE
     assert plan_for(Resources(time=10 * HOUR), spec=spec).notice == HOUR
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "minutes", "expected_s"),
+    [
+        pytest.param(Checkpoint(), 3, 9, id="nothing-is-saved"),
+        pytest.param(Checkpoint(), 60, 10, id="nothing-is-saved-in-an-hour"),
+        pytest.param(Checkpoint(folder="c"), 60, 120, id="time-to-save"),
+        pytest.param(Checkpoint(folder="c"), 1, 15, id="time-to-save-in-a-short-job"),
+        pytest.param(Checkpoint(notice=MINUTE), 3, 60, id="the-users-own"),
+        pytest.param(Checkpoint(), 72 * 60, 120, id="a-chain-saves-somewhere"),
+    ],
+)
+def test_the_notice_costs_no_time_where_nothing_is_saved(checkpoint: Checkpoint, minutes: int, expected_s: int) -> None:
+    plan = plan_for(Resources(gpus=1, time=minutes * MINUTE), spec=replace(SPEC, checkpoint=checkpoint))
+
+    assert plan.notice == timedelta(seconds=expected_s)
 
 
 def test_without_a_time_the_partition_decides_and_says_so() -> None:

@@ -135,6 +135,12 @@ def test_a_link_cancelled_alone_does_not_end_the_chain() -> None:
     assert (record.state, record.reason) == (RunState.OUT_OF_TIME, "all links are used; it was not finished")
 
 
+def test_a_single_job_that_was_cut_is_not_called_a_chain() -> None:
+    record = look(make_job(JobState.DONE), status=status(wire.CUT))
+
+    assert (record.state, record.reason) == (RunState.OUT_OF_TIME, "its time is used up; it was not finished")
+
+
 def test_the_number_of_the_link_is_the_agents() -> None:
     record = look(make_job(JobState.RUNNING), status=status(wire.RUNNING, link=2), record=CHAIN)
 

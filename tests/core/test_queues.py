@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.builders import BARE_SITE, GPU, GPU_NODE, HOUR, SITE
-from windlass.core.facts import NOTHING_SEEN, Facts, SeenPartition
+from windlass.core.facts import NOTHING_SEEN, Facts, NodeShape, SeenPartition
 from windlass.core.placing.queues import Queue, make_queues
 from windlass.core.site import GpuKind, NodeType, Partition, Rules, Site
 
@@ -32,6 +32,19 @@ def test_a_seen_partition_has_one_queue_for_each_kind_of_gpu() -> None:
     queues = make_queues(BARE_SITE, Facts(partitions=(replace(SEEN, gpus=(("a100", 4), ("", 2))),)))
 
     assert [(queue.gpu, queue.gpus) for queue in queues] == [("a100", 4), ("", 2)]
+
+
+def test_a_kind_of_node_counts_only_its_own_and_a_job_may_have_larger_ones_too() -> None:
+    gpu = NodeShape(nodes=2, cpus=8, memory_mb=64_000, gpus=(("a100", 4),), features=("old",))
+    thin = NodeShape(nodes=1, cpus=8, memory_mb=64_000)
+    facts = Facts(partitions=(replace(SEEN, shapes=(gpu, replace(gpu, nodes=1, features=("new",)), thin)),))
+
+    queues = make_queues(BARE_SITE, facts)
+
+    assert [(one.gpus, one.count, one.max_nodes, one.is_mixed) for one in queues] == [
+        (4, 3, 3, True),
+        (0, 1, 4, False),
+    ]
 
 
 def test_the_limits_that_were_seen_win() -> None:

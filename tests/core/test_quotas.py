@@ -147,6 +147,28 @@ def test_a_text_of_no_known_form_tells_nothing(text: str) -> None:
     assert read_quotas(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("command", "rows"),
+    [
+        ("diskusage_report", 4),
+        ("LANG=C /usr/local/bin/diskusage_report --all | cat", 4),
+        ("our_own_report", 4),
+        ("lfs quota -u $USER /project", 0),
+        ("mmlsquota", 0),
+    ],
+)
+def test_the_command_tells_how_its_report_is_read(command: str, rows: int) -> None:
+    assert len(read_quotas(REPORT, command)) == rows
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("lfs quota -h /project", LFS_HUMAN), ("mmlsquota -Y", MMLS_Y), ("quota -s", QUOTA), ("diskusage_report", REPORT)],
+)
+def test_a_report_is_read_as_well_by_its_command_as_by_its_form(command: str, text: str) -> None:
+    assert read_quotas(text, command) == read_quotas(text) != ()
+
+
 def test_df_stands_in_with_the_numbers_of_the_whole_file_system() -> None:
     blocks = "Filesystem 1024-blocks Used Available Capacity Mounted on\ntmpfs 1000 250 750 25% /mnt/my area\n"
     inodes = "Filesystem Inodes IUsed IFree IUse% Mounted on\ntmpfs 40 10 30 25% /mnt/my area\n"

@@ -99,6 +99,13 @@ def test_a_function_that_nothing_names_is_passed_over() -> None:
     assert "a" in live_calls({"train.py": "@command\ndef fetch(): a()\n"})
 
 
+def test_a_class_method_that_nothing_names_is_passed_over() -> None:
+    text = "class Net:\n    @classmethod\n    def fetch(cls): a()\n    def forward(self): b()\n"
+
+    assert live_calls({"train.py": text}) == {"b"}  # PyTorch calls forward
+    assert "a" in live_calls({"train.py": text + "Net.fetch()\n"})
+
+
 def test_options_of_the_command_win_over_defaults() -> None:
     files = {"train.py": "p.add_argument('--num-workers', default=8)\np.add_argument('--model', default='bert')\n"}
 

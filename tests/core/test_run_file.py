@@ -133,7 +133,7 @@ def test_the_defaults_are_those_of_an_empty_file() -> None:
     spec = read_run({**values, "run": {**values["run"], "command": "x"}})  # type: ignore[dict-item]  # a table
 
     assert spec == empty
-    assert values["checkpoint"] == {"signal": "TERM", "notice": "2m"}
+    assert values["checkpoint"] == {"signal": "TERM"}
 
 
 def test_all_problems_are_told_at_once() -> None:
@@ -170,7 +170,7 @@ def test_all_problems_are_told_at_once() -> None:
         ('time = "0s"', "between"),
         ('time = "2000d"', "between"),
         ("time = true", "expected a duration"),
-        ('time = "1m"', "leaves no time to train"),
+        ('time = "1m"\n[checkpoint]\nnotice = "1m"', "leaves no time to train: the job has 1m in all; shorten it"),
         ('time = "1h"\nlink_time = "2h"', "longer than the whole training"),
         ("memory = 64", '"64M" or "64G"'),
         ('memory = "0G"', "more than nothing"),

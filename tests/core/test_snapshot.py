@@ -1,7 +1,5 @@
 """Which files are sent, what is said of those that are not, and the refusal of what is too large."""
 
-import tomllib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +19,8 @@ from windlass.core.snapshot import (
     SnapshotFile,
     format_left_out,
     format_name,
-    format_toml_strings,
 )
-from windlass.core.snapshot_limits import MB, Limits, find_culprits, format_size, make_refusal
+from windlass.core.snapshot_limits import MB, Limits, find_culprits, make_refusal
 from windlass.errors import SnapshotError
 
 NOTHING = Patterns(())
@@ -145,11 +142,6 @@ def test_a_formatted_name_stays_on_one_line(name: str) -> None:
     assert format_name(name).isprintable()
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
-def test_strings_to_paste_are_toml(texts: list[str]) -> None:
-    assert tomllib.loads(f"exclude = [{format_toml_strings(texts)}]")["exclude"] == texts
-
-
 def test_the_digest_knows_content_mode_and_name() -> None:
     file = SnapshotFile(path="a", sha256="0" * 64, size=1, mode=0o644)
     other = SnapshotFile(path="a", sha256="0" * 64, size=1, mode=0o755)
@@ -221,8 +213,3 @@ def test_what_is_suggested_takes_away_what_it_says(sizes: dict[str, int]) -> Non
 @given(_path)
 def test_an_exact_pattern_means_this_path(path: str) -> None:
     assert read_patterns([make_exact_pattern(path)]).name(path)
-
-
-@pytest.mark.parametrize(("size", "words"), [(0, "0 bytes"), (1500, "1.5 kB"), (2_000_000_000, "2.0 GB")])
-def test_sizes_are_said_in_the_unit_of_the_limit(size: int, words: str) -> None:
-    assert format_size(size) == words

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.toml.lines import find_lines, nearest_line
-from windlass.core.toml.starter import format_string
+from windlass.core.toml.writing import format_string
 
 TEXT = '''# a comment with = and [brackets]
 top = "a # no comment"

@@ -254,7 +254,7 @@ EXAMPLES: dict[str, Example] = {
             record=TIMED_OUT,
             events=(Event(kind="stop_requested", time=5, text="notice"), Event(kind="command_ended", time=6)),
         ),
-        says="it was told 1m before the end and had not stopped when Slurm killed it",
+        says="it was told 1 min before the end and had not stopped when Slurm killed it",
         sets=(("checkpoint.notice", '"2m"'),),
     ),
     "D305": Example(

@@ -11,6 +11,7 @@ from tests.diagnoses.ends import (
     after,
 )
 from windlass.core.ending.symptoms import JobFacts, Symptoms
+from windlass.core.facts import Facts
 from windlass.core.jobs import JobState
 
 EXAMPLES: dict[str, Example] = {
@@ -175,11 +176,15 @@ EXAMPLES: dict[str, Example] = {
                 "from layers: conveyor failed to get: writing blob: write /tmp/bundle-temp-20/oci-put-blob1: "
                 "no space left on device",
             ),
-            site=replace(SITE, software=replace(SITE.software, container_cache="/scratch/sif")),
+            site=replace(SITE, software=replace(SITE.software, container_cache="/scratch/$USER/sif")),
+            facts=Facts(user="alice"),
         ),
         passes=after(FAILED, "OSError: [Errno 28] No space left on device"),
         says="the container's image did not fit into the folder where it is unpacked",
-        sets=(("run.env.APPTAINER_CACHEDIR", '"/scratch/sif"'), ("run.env.APPTAINER_TMPDIR", '"/scratch/sif"')),
+        sets=(
+            ("run.env.APPTAINER_CACHEDIR", '"/scratch/alice/sif"'),
+            ("run.env.APPTAINER_TMPDIR", '"/scratch/alice/sif"'),
+        ),
     ),
     "D606": Example(
         trips=after(RUNNING, "wandb: Network error (ConnectTimeout), entering retry loop."),

@@ -1,6 +1,7 @@
 """Every diagnosis: an end that it explains, and one that it leaves to others; and which of several comes first."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from tests.builders import PLAN, RECORD, SITE
 from tests.diagnoses.ends import DONE, FAILED, NO_FILE, PLANNED, RUNNING, after, waits
 from tests.diagnoses.examples import EXAMPLES, MORE
-from windlass.core.ending.symptoms import RankLog, Symptoms, Waiting, WaitingKind
+from windlass.core.ending.symptoms import Event, JobFacts, RankLog, Symptoms, Waiting, WaitingKind
 from windlass.core.facts import Facts, SeenPartition
+from windlass.core.jobs import JobState
 from windlass.core.record import RunState
 from windlass.diagnoses import DIAGNOSES, diagnose
 
@@ -53,6 +55,54 @@ def test_the_last_line_that_tells_is_the_evidence() -> None:
     (found,) = diagnose(after(FAILED, "No module named x", "ModuleNotFoundError: No module named 'a'", "bye"))
 
     assert found.evidence == ("ModuleNotFoundError: No module named 'a'",)
+
+
+@pytest.mark.parametrize(("used", "is_told"), [(3, False), (900, True)])
+def test_a_sample_that_came_too_early_is_not_told(used: int, is_told: bool) -> None:
+    job = JobFacts(state=JobState.OUT_OF_MEMORY, asked_memory_mb=1000, used_memory_mb=used)
+
+    found = diagnose(replace(after(FAILED), job=job))[0]
+
+    assert found.code == "D201"
+    assert any("Slurm saw" in line for line in found.evidence) is is_told
+
+
+def test_a_job_of_others_gets_more_memory_too() -> None:
+    job = JobFacts(state=JobState.OUT_OF_MEMORY, asked_memory_mb=4096)
+
+    found = diagnose(Symptoms(record=FAILED, job=job, is_foreign=True))[0]
+
+    assert [(one.key, one.value) for one in found.patch] == [("resources.memory", '"6G"')]
+
+
+CUT = replace(RECORD, state=RunState.OUT_OF_TIME, reason="its time is used up; it was not finished", link=1)
+ASKED = (Event(kind="link_started", time=0, link=1), Event(kind="stop_requested", time=150, link=1, text="notice"))
+
+
+def test_a_resume_that_would_begin_anew_is_called_so() -> None:
+    plan = replace(PLAN, link_time=timedelta(minutes=3), notice=timedelta(seconds=9), checkpoint_folder=None)
+
+    (found,) = diagnose(Symptoms(record=CUT, plan=plan, events=ASKED))
+
+    assert found.message.endswith("not finished; Windlass asked it to stop 30 s before the end")
+    assert found.evidence == ("no checkpoint folder is named, so a resume begins anew",)
+    assert "resume" not in (found.hint or "")
+    assert [(one.key, one.value) for one in found.patch] == [("checkpoint.folder", '"checkpoints"')]
+
+
+def test_a_run_with_checkpoints_goes_on_from_them() -> None:
+    (found,) = diagnose(Symptoms(record=CUT, plan=replace(PLAN, checkpoint_folder="c"), events=ASKED))
+
+    assert (found.hint, found.evidence, found.patch) == (f"windlass resume {CUT.run_id}", (), ())
+
+
+def test_a_folder_whose_variable_is_not_known_is_told_and_not_set() -> None:
+    full = replace(EXAMPLES["D605"].trips, facts=Facts())
+
+    found = diagnose(full)[0]
+
+    assert found.patch == ()
+    assert "/scratch/$USER/sif" in (found.hint or "")
 
 
 def test_a_file_that_is_missing_is_named() -> None:

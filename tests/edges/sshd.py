@@ -85,6 +85,8 @@ def run_sshd(folder: Path, options: Sequence[str] = ()) -> Iterator[Sshd]:
         "KbdInteractiveAuthentication no",
         "UsePAM no",
         "LogLevel VERBOSE",
+        "MaxStartups 100",
+        "LoginGraceTime 600",
     ]
     (folder / "sshd_config").write_text("\n".join(lines) + "\n")
     with open(folder / "sshd.log", "w") as log:
@@ -92,7 +94,8 @@ def run_sshd(folder: Path, options: Sequence[str] = ()) -> Iterator[Sshd]:
             [program, "-D", "-e", "-f", folder / "sshd_config"], stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
     try:
-        wait_until(lambda: process.poll() is not None or _answers(server.port), "sshd", pause_s=0.02)
+        # Its own word, not a connection: another process may have taken the port meanwhile, and would answer too.
+        wait_until(lambda: process.poll() is not None or "Server listening" in server.log, "sshd", pause_s=0.02)
         if process.poll() is not None:
             pytest.skip(f"sshd does not start here: {server.log.strip()}")
         server.write_config(known=server.host_key)
@@ -110,8 +113,3 @@ def find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

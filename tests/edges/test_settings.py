@@ -66,7 +66,6 @@ def test_every_layer_wins_over_the_one_below(tmp_path: Path, project: Path, envi
         "run.workdir": "default",
         "run.max_files": "default",
         "checkpoint.signal": "default",
-        "checkpoint.notice": "default",
         "run.command": "windlass.toml:2",
         "run.max_mb": "flag --set run.max_mb",
         "resources.account": "config.toml:2",

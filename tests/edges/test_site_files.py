@@ -117,7 +117,7 @@ def test_an_unknown_site_is_not_found(folders: Folders, name: str) -> None:
 
     assert caught.value.details[0].startswith("sites: ")
     if name == "heer":
-        assert caught.value.hint == "did you mean 'here'?"
+        assert caught.value.hint == "did you mean 'here'? windlass site discover HOST drafts a new one"
 
 
 def test_an_added_site_is_there_and_is_not_overwritten(folders: Folders) -> None:

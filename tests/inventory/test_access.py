@@ -1,6 +1,7 @@
 """Access to the centres with the real ssh: its options, the VPN that must be open, and the host on the way."""
 
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,11 @@ def test_a_closed_vpn_is_named_when_the_host_does_not_answer(tmp_path: Path) -> 
 def test_the_host_behind_the_front_end_is_reached_through_it(tmp_path: Path) -> None:
     """CS-03: one login at ela, then one at daint from there."""
     site = load("daint")
-    with run_sshd(tmp_path / "sshd") as server:
+    # A socket's name is short: pytest's own folder may be too deep for it.
+    with run_sshd(tmp_path / "sshd") as server, tempfile.TemporaryDirectory(dir="/tmp", prefix="wl") as runtime:
         lines = server.write_config(known=server.host_key).read_text()
         server.config.write_text(lines.replace("Host site gate", f"Host {site.login.host} {site.login.jump[0]}"))
-        host = SshHost(site, config=server.config, runtime=tmp_path)
+        host = SshHost(site, config=server.config, runtime=Path(runtime))
 
         assert host.ask([FACTS])[0].ok
         assert server.count_logins() == 2

@@ -39,6 +39,7 @@ EXAMPLES: dict[str, tuple[str | bytes, str | bytes]] = {
     "S129": ("#SBATCH --part=gpu\n", "#SBATCH --partition=gpu\n"),
     "S130": ("#SBATCH --mem-per-cpu=4G\n", "#SBATCH --mem=8G\n"),
     "S131": ("#SBATCH --gres=gpus:2\n", "#SBATCH --gres=gpu:2\n"),
+    "S132": ("#SBATCH --array=SRR01,SRR02\n", "#SBATCH --array=1,3,5-7:2%2\n"),
     "S140": ("#!/bin/bash\n#SBATCH --mem=4G\nhostname\n", "#!/bin/bash\n#SBATCH -t 5 --mem=4G\nhostname\n"),
     "S141": ("#!/bin/bash\n#SBATCH --time=72\n", "#!/bin/bash\n#SBATCH --time=1:12:00\n"),
     "S142": ("#!/bin/bash\n#SBATCH --time=24:00\n", "#!/bin/bash\n#SBATCH --time=1-00:00\n"),
@@ -108,6 +109,10 @@ EXAMPLES: dict[str, tuple[str | bytes, str | bytes]] = {
         "horovodrun -np 4 python train.py --num_workers 4\n",
         "horovodrun --gloo -np 4 python train.py --num_workers 4\n",
     ),
+    "S410": (
+        "#SBATCH --gres=gpu:2 -c 4 --ntasks-per-node=2\nsrun -c 4 torchrun --nproc_per_node=2 train.py\n",
+        "#SBATCH --gres=gpu:2 -c 4 --ntasks-per-node=2\nsrun -c 4 -n 1 torchrun --nproc_per_node=2 train.py\n",
+    ),
     "S501": ("python -m torch.distributed.launch train.py\n", "python -m torch.distributed.run train.py\n"),
     "S502": ("export NCCL_BLOCKING_WAIT=1\n", "export TORCH_NCCL_BLOCKING_WAIT=1\n"),
     "S503": ("export TORCH_NCCL_ASYNC_HANDLING=1\n", "export TORCH_NCCL_ASYNC_ERROR_HANDLING=1\n"),
@@ -125,6 +130,83 @@ EXAMPLES: dict[str, tuple[str | bytes, str | bytes]] = {
         "export HF_TOKEN=$(cat ~/.token)\n",
     ),
 }
+_FOUR = "#SBATCH --gres=gpu:4 -c 8\n"
+_LOGS = "#SBATCH --output=logs/%j.out\n"
+# What people met later: (code, trips it, near miss).
+MORE: tuple[tuple[str, str, str], ...] = (
+    ("S109", "#SBTACH --nodes=2\nhostname\n", "#SEARCH --nodes=2\nhostname\n"),
+    ("S109", "#SBACTH -N 2\nhostname\n", "# BATCH -size matters\nhostname\n"),
+    ("S109", "#SBATH --nodes=2\nhostname\n", "#PATCH --nodes=2\nhostname\n"),
+    ("S109", "# sbatch --nodes=2\nhostname\n", "#   sbatch --array=<list> test_job.sh\nhostname\n"),
+    ("S109", "#sbatch --nodes=2\nhostname\n", "# sbatch --test-only\nhostname\n"),
+    ("S112", "#!/bin/sh –l\nhostname\n", "#!/bin/sh -l\nhostname\n"),
+    ("S115", "#SBATCH --partition=\n", "#SBATCH --constraint=\n"),
+    ("S117", "#SBATCH --mail-user=a\n#SBATCH --mail-user=b\n", "#SBATCH --mail-type=END\n#SBATCH --mail-type=FAIL\n"),
+    ("S121", "#SBATCH -tasks-per-node=5\n", "#SBATCH --tasks-per-node=5\n"),
+    ("S125", "#SBATCH --container-writable x\n", "#SBATCH --container-image x.sqsh\n"),
+    (
+        "S130",
+        "#SBATCH --gpus=4 --gpus-per-task=4 --nodes=1 --ntasks-per-node=2\n",
+        "#SBATCH --gpus=8 --gpus-per-task=4 --nodes=1 --ntasks-per-node=2\n",
+    ),
+    ("S130", "#SBATCH --gpus-per-task=1 --nodes=1-2\n", "#SBATCH --gpus-per-task=1 --nodes=1\n"),
+    ("S130", "#SBATCH --gres=gpu:4 --gpus-per-task=3 -n 1\n", "#SBATCH --gres=gpu:4 --gpus-per-task=2 -n 2\n"),
+    *(("S132", f"#SBATCH --array={bad}\n", "#SBATCH --array=[1-3],5%2\n") for bad in ("1-", "5-2", "1:3", "1-3:0")),
+    ("S150", "#SBATCH --mail-type=ARRAY_TASKS,FAILED\n", "#SBATCH --mail-type=ARRAY_TASKS,FAIL\n"),
+    ("S163", "#SBATCH --output=/data/%j/log.out\n", "#SBATCH --output=/data/%u/log-%j.out\n"),
+    (
+        "S164",
+        _LOGS + "[ -d logs ] || mkdir -p logs\n",
+        _LOGS + 'if [ -z "$SLURM_JOB_ID" ]; then\n  mkdir -p logs\n  sbatch "$0"\n  exit\nfi\nhostname\n',
+    ),
+    (
+        "S165",
+        "#SBATCH --output=x-%j.out\n# look into slurm-%j.out\nhostname\n",
+        "# Default is slurm-%j.out\n#SBATCH --output=x-%j.out\nhostname\n",
+    ),
+    ("S202", "python -u train.py\necho done\nexit\n", "python -u train.py\nexit\n"),
+    ("S202", "python -u train.py\npwd\n", "python -u train.py\n# pwd\n"),
+    ("S202", "python -u train.py\nexit 0\n", "python -u train.py || exit 1\nexit 0\n"),
+    (
+        "S404",
+        _FOUR + "source /opt/conda/etc/profile.d/conda.sh\n./env/bin/python -u train.py\n",
+        _FOUR + "source launch.sh\n./env/bin/python -u train.py\n",
+    ),
+    (
+        "S404",
+        _FOUR + "if [ -f last ]; then python -u train.py --resume; else python -u train.py; fi\n",
+        _FOUR + "python -u train.py 0 &\npython -u train.py 1 &\nwait\n",
+    ),
+    (
+        "S405",
+        _FOUR + "srun -c 8 python3 -m trainer\n",
+        _FOUR + "srun -c 8 python3 -m torch.distributed.run --nproc_per_node=4 train.py\n",
+    ),
+    (
+        "S406",
+        "RDZV_PORT=29400\ntorchrun --rdzv_endpoint=$HOST:$RDZV_PORT train.py\n",
+        "DB_PORT=29400\ntorchrun train.py\n",
+    ),
+    (
+        "S408",
+        "#SBATCH -c 8\nsrun --cpu-bind=cores python -u train.py\n",
+        "#SBATCH -c 8\nsrun --cpu-bind=mask_cpu:0xff python -u train.py\n",
+    ),
+)
+# How loud: an error is what certainly fails. (code, script, how)
+LOUDNESS: tuple[tuple[str, str, str], ...] = (
+    ("S109", "# sbatch --nodes=2\nhostname\n", "warning"),
+    ("S109", "#SBTACH --nodes=2\nhostname\n", "error"),
+    ("S115", "#SBATCH --partition=\n", "error"),
+    ("S115", "#SBATCH --account=\n", "warning"),
+    ("S119", "#SBATCH --container-image x\n#SBATCH --container-mounts=a:b\n", "advice"),
+    ("S144", "#!/bin/bash\n#SBATCH --time=1:00:00\n", "advice"),
+    ("S163", "#SBATCH --output=logs/%j/log.out\n", "error"),
+    ("S163", "#SBATCH --output=logs/%j.out\n", "warning"),
+    ("S165", "#SBATCH --output=x-%j.out\n# look into slurm-%j.out\nhostname\n", "advice"),
+    ("S402", "#SBATCH --ntasks=4\npython -u train.py\n", "advice"),
+    ("S402", "#SBATCH --ntasks=4 --gres=gpu:4 -c 2\npython -u train.py\n", "warning"),
+)
 # Rules that only speak for a centre: code -> (trips it, near miss) at the one that test_rules.py makes for it.
 AT_A_CENTRE: dict[str, tuple[str, str]] = {
     "S310": ("module load gcc\n", "python -u train.py\n"),

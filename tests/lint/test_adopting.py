@@ -207,3 +207,11 @@ def test_an_adopted_script_runs_on_pocket(windlass: Windlass, project: Path) -> 
     assert adopted.returncode == 0, adopted.stderr
     assert done.returncode == 0, done.stderr
     assert "trained 1 0.1\ntrained 2 0.1" in done.stdout
+
+
+def test_a_comment_is_told_and_our_own_token_is_not() -> None:
+    own = adopt(HEAD + "#SBATCH --comment=paper\npython train.py\n")
+    ours = adopt(HEAD + "#SBATCH --comment=windlass:run-abcde:1\npython train.py\n")
+
+    assert [one.text for one in own.left] == ["--comment=paper"]
+    assert ours.left == ()

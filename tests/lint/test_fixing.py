@@ -41,11 +41,16 @@ FIXED: dict[str, tuple[bytes, bytes]] = {
         HEAD + b"#SBATCH -c 8\n\nsrun python -u train.py\n",
         HEAD + b"#SBATCH -c 8\n\nexport SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\nsrun python -u train.py\n",
     ),
+    "letters swapped": (HEAD + b"#SBTACH --nodes=2\n", HEAD + b"#SBATCH --nodes=2\n"),
+    "dash in the first line": ("#!/bin/sh –l\nhostname\n".encode(), b"#!/bin/sh -l\nhostname\n"),
+    "one dash before an alias": (HEAD + b"#SBATCH -tasks-per-node=5\n", HEAD + b"#SBATCH --tasks-per-node=5\n"),
     "not utf-8": (b"#!/bin/bash\r\n# caf\xe9\r\n", b"#!/bin/bash\n# caf\xe9\n"),
 }
 # Meant one way or another: left alone.
 LEFT = (
     b"# SBATCH --nodes=2\n",  # perhaps switched off
+    b"# sbatch --nodes=2\n",
+    b"# SBTACH --nodes=2\n",
     b"#SBATCH --gpu=1\n",
     b"#SBATCH --time=24:00\n",
     b"#SBATCH --output=train.log\n",

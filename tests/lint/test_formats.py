@@ -96,3 +96,20 @@ def test_a_script_without_errors_ends_with_0(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("#!/bin/bash\n#SBATCH --output=x.log\nhostname\n")
 
     assert lint(tmp_path, "a.sh").returncode == 0
+
+
+@pytest.mark.parametrize("args", [(), ("--diff",), ("--format", "json"), ("--format", "github"), ("--format", "sarif")])
+def test_a_secret_is_shown_nowhere(tmp_path: Path, args: tuple[str, ...]) -> None:
+    key = "0123456789abcdef" * 2 + "01234567"
+    (tmp_path / "job.sh").write_text(
+        f"#!/bin/bash\n#SBATCH --ntaks=4\nwandb login {key}; cd /home/ada/a/b\nexport WANDB_API_KEY={key}\n"
+    )
+
+    done = lint(tmp_path, "job.sh", *args)
+
+    assert done.stdout
+    assert key[:12] not in done.stdout
+    if not args:
+        line = "    3 | wandb login ***; cd /home/ada/a/b\n      | "
+        assert f"{line}            ^^^\n" in done.stdout
+        assert f"{line}                    ^^^^^^^^^^^^^\n" in done.stdout

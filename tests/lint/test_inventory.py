@@ -30,7 +30,7 @@ ROWS: dict[str, tuple[str | None, str, set[str]]] = {
     "SD-25": (None, HEAD + "pip install --user torch\nsudo apt install x\n", {"S307"}),
     "SD-36": (None, HEAD + "python train.py\n", {"S151"}),
     "WI-20": ("wilson", HEAD + "#SBATCH --gres=gpu:v100:1,gpu:p100:1 -c 4\nhostname\n", {"S146"}),
-    "WI-23": ("wilson", HEAD + "#SBATCH --chdir=/nashome/s/simone\nhostname\n", {"S604"}),
+    "WI-23": ("wilson", HEAD + "#SBATCH --chdir=/nashome/a/ada\nhostname\n", {"S604"}),
     "WI-28": ("wilson", HEAD + "apptainer pull docker://python\n", {"S309"}),
     "WI-33": ("wilson", HEAD + "#SBATCH --gres=gpu:v100:1 -c 4\napptainer exec i.sif python t.py\n", {"S308"}),
 }

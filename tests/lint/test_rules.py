@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import SITE
-from tests.lint.examples import AT_A_CENTRE, EXAMPLES, make_script
+from tests.lint.examples import AT_A_CENTRE, EXAMPLES, LOUDNESS, MORE, make_script
 from windlass.core.finding import Severity
 from windlass.core.sbatch.script import read_script
 from windlass.core.site import ModuleSystem, Rules, Software
@@ -28,6 +28,34 @@ def test_an_example_trips_the_rule(code: str) -> None:
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_a_near_miss_does_not(code: str) -> None:
     assert code not in codes(EXAMPLES[code][1])
+
+
+@pytest.mark.parametrize(("code", "trips", "near"), MORE)
+def test_what_people_met(code: str, trips: str, near: str) -> None:
+    assert code in codes(trips)
+    assert code not in codes(near)
+
+
+@pytest.mark.parametrize(("code", "example", "loudness"), LOUDNESS)
+def test_an_error_is_what_certainly_fails(code: str, example: str, loudness: str) -> None:
+    found = [mark.severity for mark in lint_script(read_script(make_script(example))) if mark.code == code]
+
+    assert found == [loudness]
+
+
+@pytest.mark.parametrize(
+    ("code", "example", "hint"),
+    [
+        ("S121", "#SBATCH -tasks-per-node=5\n", "--tasks-per-node"),
+        ("S160", "#SBATCH --output=/scratch/$USER/x.log\n", "--output=/scratch/%u/x-%j.log"),
+        ("S160", "#SBATCH --output=$PLACE/x.log\n", "%j in its name; variables are not expanded here"),
+        ("S163", "#SBATCH --output=logs/run-%j/out.log\n", "--output=logs/run-%j-out.log"),
+        ("S163", "#SBATCH --output=/logs/%j/%j.out\n", "--output=/logs/%j.out"),
+        ("S602", "wandb login\n", "export WANDB_MODE=offline"),
+    ],
+)
+def test_a_hint_can_be_pasted(code: str, example: str, hint: str) -> None:
+    assert [one.hint for one in lint_script(read_script(make_script(example))) if one.code == code] == [hint]
 
 
 @pytest.mark.parametrize("code", AT_A_CENTRE)

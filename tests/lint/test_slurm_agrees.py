@@ -18,13 +18,14 @@ from tests.cluster.cluster import SlurmCluster
 from tests.lint.test_adopting import read_toml
 from tests.lint.test_fixtures import SCRIPTS
 from tests.lint.test_good_scripts import GOOD, site_of
-from tests.lint.variations import make_variations
+from tests.lint.variations import ARRAYS, make_variations
 from windlass.core.facts import NOTHING_SEEN
 from windlass.core.job import make_script
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.sbatch.adoption import Adoption, adopt_script
 from windlass.core.sbatch.options import GONE, NEWER
 from windlass.core.sbatch.script import Script, read_script
+from windlass.core.sbatch.values import find_array_refusal
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import load_site
 from windlass.launchers import LAUNCHERS
@@ -136,6 +137,31 @@ def test_variations_have_the_verdict_that_sbatch_gives_now(slurm: SlurmCluster) 
     pairs = zip(texts, scripts, answers, strict=True)
     found = {text: differ(read_script(script), answer) for text, script, answer in pairs}
     assert {text: said for text, said in found.items() if said} == {}
+
+
+def test_arrays_have_the_verdict_that_the_controller_gives_now(slurm: SlurmCluster) -> None:
+    scripts = [f"#!/bin/bash\n#SBATCH --array={text}\nhostname\n".encode() for text in ARRAYS]
+
+    answers = ask_sbatch(slurm, scripts)
+
+    read = [read_script(script).last("array") for script in scripts]
+    ours = [find_array_refusal(option.value) if option else "no option" for option in read]
+    theirs = [re.search("Invalid job array specification", one.said) for one in answers]
+    assert {
+        text: said for text, said, their in zip(ARRAYS, ours, theirs, strict=True) if bool(said) != bool(their)
+    } == {}
+
+
+def test_an_empty_partition_is_refused_everywhere(slurm: SlurmCluster) -> None:
+    (answer,) = ask_sbatch(slurm, [b"#!/bin/bash\n#SBATCH --partition=\nhostname\n"])
+
+    assert "Invalid partition name specified" in answer.said
+
+
+def test_kinds_of_mail_add_up(slurm: SlurmCluster) -> None:
+    (answer,) = ask_sbatch(slurm, [b"#!/bin/bash\n#SBATCH --mail-type=END\n#SBATCH --mail-type=FAIL\nhostname\n"])
+
+    assert answer.options["mail-type"] == "END,FAIL"
 
 
 def test_adopted_scripts_plan_to_what_sbatch_takes_for_the_same(slurm: SlurmCluster) -> None:

@@ -68,6 +68,14 @@ VALUES: dict[str, tuple[str, ...]] = {
     "requeue": ("yes",),
     "uid": ("0",),
 }
+# What the controller judges, not sbatch.
+ARRAYS = (
+    *("SRR8652107,SRR8", "a,b", "1-", "5-2", "1:3", "1-3", "1-3:2", "1-3:0", "1-3%0", "1-3%2", "1-3%", "[1-3]"),
+    *("1,3,5-7", "1,,2", "1,", ",1", "-1", "1-3:2%1", "1%3", "1-5,7%2", "1-3:", "1-3%x", "1.5", "5", "0", "1-3:1:1"),
+    *("1-3%2,5", "01-03", "+1", "1-a", "1-3:x", "[1-3", "1-3]", "1,1", "3,1", "[1-3]%2", "0x10", "2-2", "1-3:5", "0-"),
+    *("1-5-7", "'1-3 '", "' 1-3'", "[1-3],[5]", "[1,2-3]", "%1", "a[1-3]", "1_000", "1-$N", "", "[]", "1]-3", "[[1"),
+    *("'1, 2-3'", "1-+3", "99999999", "1-3:-1", "-0", "1-3:2]", "[1-3:2]", "' '"),
+)
 LINES = (
     *("#SBATCH--nodes=2", "#SBATCHx --nodes=2", "#SBATCH\t--nodes=2", "#SBATCH --nodes 2 --ntasks 3", "#SBATCH"),
     *("#SBATCH # --foo", "#SBATCH --nodes=2#c", "#SBATCH --nodes = 2", "#SBATCH --nodes= 2", "#SBATCH --nodes=2 --"),
@@ -100,6 +108,14 @@ LINES = (
         "#SBATCH -w node[1-2] -N 1",
         "#SBATCH -P x",
     ),
+    *("#SBATCH -G 4 --gpus-per-task=4 -N 1 --ntasks-per-node=2", "#SBATCH -G 4 --gpus-per-task=4 -N 2"),
+    *("#SBATCH -G 4 --gpus-per-task=4 --ntasks-per-node=2", "#SBATCH -G 4 --gpus-per-task=4 -N 1-2"),
+    *("#SBATCH -G 8 --gpus-per-task=4 --ntasks-per-node=2", "#SBATCH -G 4 --gpus-per-task=4 -N 2-2"),
+    *("#SBATCH --gres=gpu:4 --gpus-per-task=4 -N1 --ntasks-per-node=2", "#SBATCH --gres=gpu:4 --gpus-per-task=3 -n1"),
+    *("#SBATCH --gres=gpu:4 --gpus-per-task=2 -N1 --ntasks-per-node=2", "#SBATCH --gpus-per-node=4 --gpus-per-task=1"),
+    *("#SBATCH --gpus-per-node=4 --gpus-per-task=1 -N1", "#SBATCH --gpus-per-node=4 --gpus-per-task=2 -n4 -N2"),
+    *("#SBATCH --gpus-per-task=1 -N1", "#SBATCH --gpus-per-task=1 -N1-2", "#SBATCH --gpus-per-task=1 -N2"),
+    *("#SBATCH --gpus-per-task=1 --ntasks-per-node=2", "#SBATCH --gpus-per-task=1 -N1-2 --ntasks-per-node=2"),
     *("#SBATCH --nodes=2\u00a0-n2", "#SBATCH —nodes=2", "#SBATCH --job-name=“x”", "#SBATCH\u00a0--nodes=2"),
 )
 

@@ -5,14 +5,15 @@ from hypothesis import strategies as st
 
 from tests.schedulers.recorded import VERSIONS, list_answers, load_answer
 from windlass.core.jobs import JobSeen
+from windlass.core.names import read_token
 from windlass.schedulers.slurm import limits, survey
 from windlass.schedulers.slurm.fields import SEPARATOR, drop_refused, read_count, read_seconds, read_time
 from windlass.schedulers.slurm.history import HISTORY_FIELDS, read_accounting_problem, read_history
-from windlass.schedulers.slurm.job_ids import count_tasks, pick_valid_ids, read_token
+from windlass.schedulers.slurm.job_ids import count_tasks, pick_valid_ids
 from windlass.schedulers.slurm.merge import merge_jobs
 from windlass.schedulers.slurm.one_job import read_jobs
 from windlass.schedulers.slurm.queue import QUEUE_FIELDS, read_queue
-from windlass.schedulers.slurm.reasons import explain_reason
+from windlass.schedulers.slurm.reasons import read_waiting
 from windlass.schedulers.slurm.refusals import read_refusal, read_unavailable
 from windlass.schedulers.slurm.submit import read_cancel, read_estimate, read_submit
 from windlass.schedulers.slurm.tres import read_tres, read_weights
@@ -73,7 +74,7 @@ def test_answer_readers(out: str, err: str, exit_code: int) -> None:
 @given(_TEXTS)
 def test_word_readers(text: str) -> None:
     read_state(text)
-    explain_reason(text)
+    read_waiting(text)
     read_time(text)
     read_seconds(text)
     read_count(text)

@@ -122,10 +122,15 @@ def test_whole_nodes_and_allowed_accounts() -> None:
     assert (partition.allow_accounts, partition.allow_qos) == (("a", "b"), ("q",))
 
 
+@pytest.mark.parametrize(("version", "allows"), [(None, None), ("22.05.8", False), ("23.02.1", True), ("26.05", True)])
+def test_since_when_a_list_of_accounts_holds_for_those_below(version: str | None, allows: bool | None) -> None:
+    assert survey.read_allows_children(version) is allows
+
+
 def test_everything_a_partition_says_of_its_jobs() -> None:
     line = (
         "PartitionName=g AllowGroups=staff DenyAccounts=x,y DenyQos=z QoS=part MinNodes=2 MaxCPUsPerNode=24 ReqResv=YES"
-        " RootOnly=YES JobDefaults=DefCpuPerGPU=6,DefMemPerGPU=4000 DefMemPerCPU=500 MaxMemPerNode=UNLIMITED"
+        " RootOnly=YES JobDefaults=DefCpuPerGPU=6,DefMemPerGPU=4000 MaxMemPerNode=UNLIMITED"
         " TRESBillingWeights=CPU=1.0,Mem=0.25G"
     )
 
@@ -133,7 +138,7 @@ def test_everything_a_partition_says_of_its_jobs() -> None:
 
     assert (one.allow_groups, one.deny_accounts, one.deny_qos, one.qos) == (("staff",), ("x", "y"), ("z",), "part")
     assert (one.min_nodes, one.max_cpus_per_node, one.max_memory_mb_per_node) == (2, 24, 90_000)
-    assert (one.default_cpus_per_gpu, one.default_memory_mb_per_gpu, one.default_memory_mb_per_cpu) == (6, 4000, 500)
+    assert (one.default_cpus_per_gpu, one.default_memory_mb_per_gpu) == (6, 4000)
     assert (one.needs_reservation, one.only_root, one.billing_weights) == (True, True, {"cpu": 1.0, "mem": 0.25})
 
 

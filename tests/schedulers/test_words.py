@@ -4,7 +4,7 @@ import pytest
 
 from windlass.core.ending.symptoms import WaitingKind
 from windlass.core.jobs import JobState
-from windlass.schedulers.slurm.reasons import explain_reason, find_reason, read_waiting
+from windlass.schedulers.slurm.reasons import find_reason, read_waiting
 from windlass.schedulers.slurm.words import SHORT_STATES, STATE_WORDS, STATES, explain_state, read_state
 
 _WHO = ("Assoc", "QOS")
@@ -87,15 +87,15 @@ def test_every_state_is_live_or_final_or_an_earlier_life() -> None:
     ],
 )
 def test_reasons(reason: str, part: str) -> None:
-    sentence, _ = explain_reason(reason)
+    sentence = read_waiting(reason).words
 
     assert part in sentence
     assert not sentence.startswith("Slurm says")
 
 
 def test_an_unknown_reason_is_shown_as_it_is() -> None:
-    assert explain_reason("MoonIsFull") == ("Slurm says: MoonIsFull", None)
-    assert explain_reason(None) == ("Slurm gives no reason yet", None)
+    assert read_waiting("MoonIsFull").words == "Slurm says: MoonIsFull"
+    assert read_waiting(None).words == "Slurm gives no reason yet"
 
 
 @pytest.mark.parametrize("reason", ALL_REASONS)

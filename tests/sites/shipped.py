@@ -1,6 +1,7 @@
 """The site files that come with Windlass, read once for all tests of this room."""
 
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -33,12 +34,12 @@ def look_up(site: Site, key: str) -> object:
     """One fact of a site by its dotted key, such as `qos.opp.max_time`, as the rest of Windlass gets it."""
     table, _, rest = key.partition(".")
     name, _, field = rest.rpartition(".")
-    find = {
+    find: dict[str, Callable[[str], object]] = {
         "storage": site.area,
         "gpu": site.gpu,
         "node": site.node_type,
         "partition": site.partition,
-        "qos": site.find_qos,
+        "qos": lambda name: next((one for one in site.qos if one.name == name), None),
     }
     if table in find:
         found = find[table](name)

@@ -3,7 +3,6 @@
 The scripts are golden files, and their diff is the review: WINDLASS_GOLDEN=write writes them anew.
 """
 
-import os
 import re
 import subprocess
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import HOUR, SPEC, plan_for
+from tests.goldens import check_golden
 from tests.sites.shipped import CENTRES, load
 from windlass.core.facts import Association, Facts
 from windlass.core.job import make_script
@@ -49,13 +49,6 @@ def make(name: str, shape: str) -> Plan:
 
 def read_directives(script: str) -> dict[str, str]:
     return dict(re.findall(r"^#SBATCH --([\w-]+)=?(.*)$", script, re.MULTILINE))
-
-
-def check_golden(path: Path, text: str) -> None:
-    if os.environ.get("WINDLASS_GOLDEN") == "write":
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="")
-    assert path.read_bytes().decode() == text
 
 
 @pytest.mark.parametrize("shape", SHAPES)

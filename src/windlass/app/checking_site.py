@@ -45,7 +45,7 @@ def _look_around(session: Session, site: Site, facts: Facts) -> Iterator[Line]:
     yield _check_folder(facts)
     if facts.has_accounting is False:
         yield warn("accounting", "sacct has none: ended jobs are told by their files")
-    yield from (_check_quota(one) for one in facts.quotas or ())
+    yield from (check_quota(one) for one in facts.quotas or ())
     yield _tell_internet(site, recall_node(session, site.name))
 
 
@@ -69,7 +69,7 @@ def _check_folder(facts: Facts) -> Line:
     return ok("folder", f"{facts.root}, {free} free")
 
 
-def _check_quota(quota: SeenQuota) -> Line:
+def check_quota(quota: SeenQuota) -> Line:
     used = [
         (quota.used_bytes, quota.limit_bytes, format_bytes),
         (quota.used_files, quota.limit_files, lambda count: f"{count} files"),
@@ -77,9 +77,12 @@ def _check_quota(quota: SeenQuota) -> Line:
     parts = [f"{show(have)} of {show(most)}" for have, most, show in used if have is not None and most]
     share = max((have / most for have, most, _ in used if have is not None and most), default=0.0)
     words = f"{quota.area} ({quota.path}): {', '.join(parts) or 'no limit told'}"
+    what = "quota"
+    if quota.is_shared:
+        what, words = "space", f"{words} used by all; your own quota was not told"
     if share >= 1:
-        return fail("quota", f"{words}: full", f"remove something under {quota.path}")
-    return warn("quota", f"{words}: {share:.0%} used") if share >= _NEARLY_FULL else ok("quota", words)
+        return fail(what, f"{words}: full", f"remove something under {quota.path}")
+    return warn(what, f"{words}: {share:.0%} used") if share >= _NEARLY_FULL else ok(what, words)
 
 
 def _tell_internet(site: Site, node: NodeSeen | None) -> Line:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from windlass.app.session import Session
 from windlass.core.seen.discovery import Discovered
 from windlass.core.seen.draft import make_draft
+from windlass.core.shell import quote
 from windlass.core.site import Login, Site
 from windlass.edges.discovery import discover
 from windlass.edges.site_files import check_site_text
@@ -37,6 +38,14 @@ def pick_name(host: str) -> str:
     """`login1.narval.example.org`: narval would be better, but only a person knows; the first part is certain."""
     first = host.rpartition("@")[2].partition(".")[0]
     return "".join(char for char in first if char.isascii() and (char.isalnum() or char in "-_")).lstrip("-_") or "site"
+
+
+def format_command(name: str, login: Login) -> str:
+    """What to type to save this very site."""
+    words = ["windlass", "site", "discover", login.host or "", "--name", name]
+    words += ["--user", login.user] if login.user else []
+    words += [word for one in login.jump for word in ("--jump", one)]
+    return " ".join(quote(word) for word in (*words, "--save"))
 
 
 def _look(session: Session, site: Site, day: str) -> Discovered:

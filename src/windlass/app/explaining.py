@@ -11,6 +11,7 @@ from windlass.core.ending.symptoms import JobFacts, Symptoms
 from windlass.core.finding import Diagnosis
 from windlass.core.jobs import JobSeen, JobState
 from windlass.core.record import RunRecord, RunState, Submission
+from windlass.core.sbatch.directives import reword_for_script
 from windlass.diagnoses import DIAGNOSES, diagnose
 from windlass.edges.host import Host
 from windlass.errors import ERRORS, LoginNeeded, NotFound, UsageError, WindlassError
@@ -34,9 +35,20 @@ def explain_code(code: str) -> str:
     code = code.upper()
     kind = ERRORS.get(code) or CHECKS.get(code) or DIAGNOSES.get(code) or _find_lint_rules().get(code)
     if kind is None or not kind.__doc__:
-        raise NotFound(f"there is no code {code}", hint="windlass explain E301")
+        raise NotFound(f"there is no code {code}: {_describe_ranges()}", hint="windlass explain --list")
     lines = kind.__doc__.strip().splitlines()
     return "\n".join([f"{code}: {lines[0].strip()}", *(line.strip() for line in lines[1:])]).rstrip()
+
+
+def list_codes() -> list[tuple[str, str]]:
+    """Every code with the first line of what it means."""
+    found = sorted({**ERRORS, **CHECKS, **DIAGNOSES, **_find_lint_rules()}.items())
+    return [(code, (kind.__doc__ or "").strip().partition("\n")[0]) for code, kind in found]
+
+
+def _describe_ranges() -> str:
+    rooms = (("errors", ERRORS), ("checks", CHECKS), ("diagnoses", DIAGNOSES), ("lint", _find_lint_rules()))
+    return ", ".join(f"{name} are {min(codes)} to {max(codes)}" for name, codes in rooms)
 
 
 def explain_word(word: str) -> str | None:
@@ -87,7 +99,11 @@ def explain_job(
     if site_name is None:
         raise UsageError(f"no run of Windlass's has the job {job_id}", hint=f"windlass explain {job_id} --on SITE")
     symptoms = _examine_job(session, job_id, site_name)
-    return symptoms.record, diagnose(symptoms)
+    return symptoms.record, tuple(_reword(one) for one in diagnose(symptoms))
+
+
+def _reword(one: Diagnosis) -> Diagnosis:
+    return replace(one, hint=reword_for_script(one.hint)) if one.hint else one
 
 
 def _examine_job(session: Session, job_id: str, site_name: str) -> Symptoms:

@@ -1,5 +1,6 @@
 """`plan`: what would be submitted, where, at what cost, and what is wrong with it. Sends nothing."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,13 @@ class Planned:
     snapshot: Snapshot
     project: Path
     note: str | None = None  # why the site was not asked
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Of the site's root, which only the site can fill in: a directive of sbatch that holds one is wrong."""
+        if self.facts.root is not None:
+            return ()
+        return tuple(dict.fromkeys(re.findall(r"\$\{?\w+\}?", self.site.root)))
 
     @property
     def errors(self) -> tuple[Finding, ...]:

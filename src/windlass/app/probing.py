@@ -23,7 +23,7 @@ from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.core.toml.layers import Flag
 from windlass.edges.host import Request
-from windlass.errors import WindlassError
+from windlass.errors import Interrupted, WindlassError
 from windlass_job import wire
 
 _ANSWER = "probe.json"
@@ -46,7 +46,9 @@ def probe_site(session: Session, name: str, flags: tuple[Flag, ...], *, wait_s: 
     try:
         with _empty_project() as project:
             planned = plan_run(session, Wanted(project=project, site=name, flags=_make_flags(session, site, flags)))
-            record = start_run(session, planned)
+            record = _start(session, planned)
+    except Interrupted:
+        raise
     except WindlassError as problem:
         return [fail("test job", problem.message, problem.hint)]
     session.tell(f"test job {record.job_id} is in the queue ({_describe(planned)}); waiting at most {wait_s:g} s")
@@ -60,6 +62,15 @@ def probe_site(session: Session, name: str, flags: tuple[Flag, ...], *, wait_s: 
     remember_node(session, name, read_node(told, session.clock()))
     remarks = judge_probe(told, site, asked_at=asked_at, got_at=session.clock())
     return [ok("test job", f"job {record.job_id} ran on {told.get('host')}"), *map(_make_line, remarks)]
+
+
+def _start(session: Session, planned: Planned) -> RunRecord:
+    """A stop in the midst of it leaves a run that may have been submitted: it is settled and taken back."""
+    try:
+        return start_run(session, planned)
+    except (KeyboardInterrupt, Interrupted):
+        _clean_up(session, session.store.load(planned.plan.run_id))
+        raise
 
 
 @contextmanager

@@ -19,11 +19,15 @@ from windlass.errors import PlanError
 from windlass.launchers import LAUNCHERS
 from windlass.lint.mark import Mark
 
+
+def _number(room: str, first: int, last: int) -> tuple[str, ...]:
+    return tuple(f"{room}{number:02}" for number in range(first, last + 1))
+
+
 _GPUS = ("gres", "gpus-per-node", "gpus", "gpus-per-task")
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 _SIZE = ("nodes", "ntasks", "ntasks-per-node")
 # The checks that speak of what a script asks for, and the options they are about; the first that is there is marked.
-# Left out: what concerns a run folder, an environment or the project's code, which a script alone does not show.
 ABOUT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("C101", "C102", "C105", "C106", "C107"), ("account", "partition")),
     **dict.fromkeys(("C103", "C108"), ("qos", "partition")),
@@ -39,16 +43,33 @@ ABOUT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("C215", "C216", "C217", "C218", "C219"), _GPUS),
     **dict.fromkeys(("C225", "C226"), ("partition",)),
     "C228": ("constraint",),
+    "C229": ("partition",),
+    **dict.fromkeys(("C601", "C602", "C603"), ("reservation",)),
+    "C604": ("time",),
     **dict.fromkeys(("C605", "C606"), ("dependency",)),
+    **dict.fromkeys(("C701", "C702", "C703"), ("account", "time")),
 }
-
-_IN_WORDS = {
-    "GPU": _GPUS,
-    "gpu": _GPUS,
-    "partition": ("partition",),
-    "nodes": _SIZE,
+# Every other check, and why a script alone gives it nothing to look at.
+NOT_FOR_SCRIPTS: dict[str, str] = {
+    **dict.fromkeys(("C104", "C110"), "about the jobs that are there already"),
+    **dict.fromkeys(("C111", "C204", "C208", "C209", "C222", "C223"), "about chains as Windlass makes them"),
+    "C203": "S140 says it of scripts",
+    "C224": "about where windlass itself runs",
+    **dict.fromkeys(_number("C3", 1, 14), "about an environment that Windlass sets up; S3 looks at the script's own"),
+    **dict.fromkeys(_number("C4", 1, 17), "about the run folder and the data of a run"),
+    **dict.fromkeys(_number("C5", 1, 22), "about the project's code; S4 to S6 look at the script's"),
+}
+# What PlanError names, as options.
+_KEYS: dict[str, tuple[str, ...]] = {"partition": ("partition",), "time": ("time",), "gpus": _GPUS}
+# Our own words for why a partition cannot take a run (core/placing/misfits.py); the first that is there decides.
+_IN_WORDS: dict[str, tuple[str, ...]] = {
+    "reservation": ("reservation", "partition"),
+    "features": ("constraint",),
     "memory": _MEMORY,
-    "time": ("time",),
+    "cores": ("cpus-per-task",),
+    "GPUs": _GPUS,
+    "node": _SIZE,
+    "nodes": _SIZE,
 }
 
 
@@ -65,8 +86,7 @@ def check_script(
         facts=facts,
         awaited=awaited,
     )
-    codes = [code for code in CHECKS if code in ABOUT or code.startswith(("C6", "C7"))]
-    marks = [_place(finding, script) for code in codes for finding in CHECKS[code](case)]
+    marks = [_place(finding, script) for code in CHECKS if code in ABOUT for finding in CHECKS[code](case)]
     refused = _try_to_plan(spec, site, facts, script)
     if refused is not None and not any(mark.severity is Severity.ERROR for mark in marks):
         marks.append(refused)
@@ -78,8 +98,9 @@ def _try_to_plan(spec: RunSpec, site: Site, facts: Facts, script: Script) -> Mar
     try:
         make_plan(spec, site, facts, Attempt(run_id=spec.name), launchers=LAUNCHERS)
     except PlanError as problem:
-        words = "; ".join((problem.message, *_pick(problem.details, spec.resources.partition)))
-        about = next((names for word, names in _IN_WORDS.items() if word in words), ())
+        detail = _pick(problem.details, spec.resources.partition)
+        words = "; ".join((problem.message, *detail))
+        about = _KEYS.get(problem.about or "") or _find_about(detail)
         mark = Mark(
             severity=Severity.ERROR,
             message=words,
@@ -91,9 +112,15 @@ def _try_to_plan(spec: RunSpec, site: Site, facts: Facts, script: Script) -> Mar
     return None
 
 
+def _find_about(detail: tuple[str, ...]) -> tuple[str, ...]:
+    """By what is said of the partition; its name, which may be a word such as `gpu`, does not count."""
+    said = " ".join(one.partition(": ")[2] for one in detail)
+    return next((names for word, names in _IN_WORDS.items() if re.search(rf"\b{word}\b", said)), ("partition",))
+
+
 def _pick(details: Sequence[str], partition: str | None) -> tuple[str, ...]:
     """What is said of the partition that the script names, else the first."""
-    own = [one for one in details if partition and one.startswith(partition)]
+    own = [one for one in details if partition and one.startswith(f"{partition}: ")]
     return tuple(own or details)[:1]
 
 
@@ -130,6 +157,7 @@ _DIRECTIVES = {
 }
 
 
+_KEY = re.compile(r"\bresources\.([a-z_]+)")
 _FLAG = re.compile(r"--(account|partition|qos|constraint|nodes) (\S+)")
 
 
@@ -141,7 +169,7 @@ def _say_as_directive(hint: str | None) -> str | None:
         return f"#SBATCH --{flag[1]}={flag[2]}"
     key, equals, value = hint.removeprefix("[resources] ").partition(" = ")
     if not hint.startswith("[resources] ") or not equals or "\n" in value:
-        return hint
+        return _KEY.sub(lambda match: f"--{_DIRECTIVES.get(match[1], match[1])}", hint)
     value = value.strip('"')
     if key in ("time", "link_time"):
         return f"#SBATCH --time={_format_time(value)}"

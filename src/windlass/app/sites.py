@@ -16,7 +16,7 @@ def list_sites(session: Session) -> Sites:
 
 def make_site_text(name: str, *, host: str, user: str | None, jump: tuple[str, ...], root: str | None) -> str:
     """A small site file: the survey fills in what it can see each time."""
-    from windlass.core.toml.starter import format_string
+    from windlass.core.toml.writing import format_string, format_value
 
     lines = [f"title = {format_string(name)}"]
     if root:
@@ -25,12 +25,13 @@ def make_site_text(name: str, *, host: str, user: str | None, jump: tuple[str, .
     if user:
         lines.append(f"user = {format_string(user)}")
     if jump:
-        lines.append(f"jump = [{', '.join(format_string(one) for one in jump)}]")
+        lines.append(f"jump = {format_value(jump)}")
     return "\n".join([*lines, ""])
 
 
-def save_site(session: Session, name: str, text: str, *, replace: bool = False) -> Path:
-    return add_site(name, text, session.folders, replace=replace)
+def save_site(session: Session, name: str, text: str, *, replace: bool = False, hint: str | None = None) -> Path:
+    """`hint`: the command that would replace one that is there."""
+    return add_site(name, text, session.folders, replace=replace, hint=hint)
 
 
 def log_in(session: Session, name: str) -> Site:

@@ -27,7 +27,9 @@ from windlass.checks import (
     wall_time,
 )
 from windlass.core.case import Case
-from windlass.core.finding import Finding
+from windlass.core.finding import Finding, Severity
+
+_ORDER = tuple(Severity)
 
 Check = Callable[[Case], Iterator[Finding]]
 
@@ -89,6 +91,7 @@ CHECKS: dict[str, Check] = {
     "C311": software.tf32_changes_results,
     "C312": software.torch_is_known_to_fail,
     "C313": software.container_sees_no_gpu,
+    "C314": software.flash_attention_needs_ampere,
     "C401": storage.run_folder_under_home,
     "C402": storage.too_little_space,
     "C403": storage.checkpoints_on_purged_area,
@@ -125,6 +128,9 @@ CHECKS: dict[str, Check] = {
     "C517": project_code.checkpoint_is_overwritten,
     "C518": project_code.code_cannot_be_read,
     "C519": project_code.script_is_not_sent,
+    "C520": downloads.internet_is_not_known,
+    "C521": project_code.workers_count_the_node,
+    "C522": project_code.device_is_not_there,
     "C601": waiting.reservation_is_unknown,
     "C602": waiting.reservation_is_not_yours,
     "C603": waiting.reservation_does_not_last,
@@ -138,4 +144,6 @@ CHECKS: dict[str, Check] = {
 
 
 def run_checks(case: Case) -> tuple[Finding, ...]:
-    return tuple(finding for check in CHECKS.values() for finding in check(case))
+    """Errors first, then warnings, then advice; of these each as the catalogue has them."""
+    found = (finding for check in CHECKS.values() for finding in check(case))
+    return tuple(sorted(found, key=lambda one: _ORDER.index(one.severity)))

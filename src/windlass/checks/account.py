@@ -1,6 +1,5 @@
 """Who pays, with which QOS, and may they in this partition."""
 
-import re
 from collections.abc import Iterator
 
 from windlass.core.case import Case
@@ -10,8 +9,6 @@ from windlass.core.placing.standing import choose_refusal, find_own_association,
 
 _WRONG_ACCOUNT = "Invalid account or account/partition combination specified"
 _WRONG_QOS = "Invalid qos specification"
-# Where a list of accounts holds those below them too; in 22.05 it does not.
-_FIRST_WITH_LISTS_OF_PARENTS = 23
 
 
 def account_is_missing(case: Case) -> Iterator[Finding]:
@@ -164,8 +161,7 @@ def _list_accounts(case: Case) -> list[str]:
 
 def _takes(case: Case, seen: SeenPartition, account: str, mine: Association | None) -> bool:
     names = {account.lower()}
-    version = re.findall(r"\d+", case.facts.scheduler_version or "")
-    if not version or int(version[0]) >= _FIRST_WITH_LISTS_OF_PARENTS:
+    if case.facts.allows_children is not False:
         names |= {name.lower() for name in (mine.parents if mine else ())}
     if seen.allow_accounts:
         return any(name.lower() in names for name in seen.allow_accounts)

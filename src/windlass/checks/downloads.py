@@ -2,23 +2,48 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.source.network_python import Looking, find_in_python
+from windlass.core.source.looking import Looking
+from windlass.core.source.network_python import find_in_python
 from windlass.core.source.network_shell import find_in_shell
+from windlass.core.source.pins import find_pins
 from windlass.core.source.reach import Reached, look_at_code
 from windlass.core.source.uses import Use, UseKind, has_proxy
 
 _MOST_LINES = 4
+_AT_LEAST = frozenset({"==", "===", ">=", ">", "~=", "^", "="})
 _OFFLINE = {
     "transformers": "HF_HUB_OFFLINE",
+    "evaluate": "HF_HUB_OFFLINE",
     "datasets": "HF_HUB_OFFLINE",
     "huggingface_hub": "HF_HUB_OFFLINE",
     "sentence_transformers": "HF_HUB_OFFLINE",
     "diffusers": "HF_HUB_OFFLINE",
     "timm": "HF_HUB_OFFLINE",
 }
+
+
+def internet_is_not_known(case: Case) -> Iterator[Finding]:
+    """Something in the run wants the internet, and nobody has said yet whether compute nodes of this site reach it.
+
+    A short test job tells; with its answer in the site file the checks C501 to C504 speak.
+    """
+    rules = case.site.rules
+    if rules.compute_internet is not None or rules.cuts_to_fit or not (found := _find_all_uses(case)):
+        return
+    first, others = found[0], f" and {len(found) - 1} more" if len(found) > 1 else ""
+    yield Finding(
+        code="C520",
+        severity=Severity.ADVICE,
+        message=f"{first.use.what}{others} {'want' if others else 'wants'} the internet; "
+        f"it is not known whether compute nodes of {case.site.name} reach it",
+        hint=f"windlass site check {case.site.name} --deep",
+        fact=f"rules.compute_internet of {case.site.name}",
+        where=first.where,
+    )
 
 
 def command_needs_the_internet(case: Case) -> Iterator[Finding]:
@@ -79,8 +104,13 @@ class _Found:
 
 
 def _find_uses(case: Case) -> list[_Found]:
-    """In the files that the command leads to; none where the nodes have a way out, or nothing is known of it."""
-    if case.site.rules.compute_internet is not False or any("proxy" in one.lower() for one in case.plan.modules):
+    """None where the nodes have a way out, or nothing is known of it."""
+    return _find_all_uses(case) if case.site.rules.compute_internet is False else []
+
+
+def _find_all_uses(case: Case) -> list[_Found]:
+    """In the files that the command leads to; none where there is a proxy."""
+    if any("proxy" in one.lower() for one in case.plan.modules):
         return []
     reached = look_at_code(case)
     env = {**case.site.network.env, **case.plan.env, **case.plan.network_env, **case.spec.env, **reached.variables}
@@ -96,12 +126,28 @@ def _find_uses(case: Case) -> list[_Found]:
 
 def _find_in_python(case: Case, reached: Reached, env: dict[str, str]) -> Iterator[_Found]:
     folders = frozenset(path.partition("/")[0].removesuffix(".py") for path in case.code.paths or ())
+    reports = _reports_to_wandb(case, reached)
     for file in reached.python:
-        looking = Looking(module=file.module, env=env, folders=folders, arguments=reached.arguments)
+        looking = Looking(
+            module=file.module,
+            env=env,
+            folders=folders,
+            arguments=reached.arguments,
+            find_value=partial(reached.find_value, file=file),
+            reports_to_wandb=reports,
+        )
         places = {(call.line, call.column): call.place for call in file.module.calls}
         for use in find_in_python(looking):
             if reached.is_live(places[use.line, use.column], file):
                 yield _Found(use=use, where=file.where(use.line))
+
+
+def _reports_to_wandb(case: Case, reached: Reached) -> bool:
+    """It is installed, and a Trainer before transformers 5 reports to all that is installed."""
+    if "wandb" not in reached.modules and not find_pins(case.code, ("wandb",)):
+        return False
+    pins = find_pins(case.code, ("transformers",))
+    return not any(operator in _AT_LEAST and version >= (5,) for pin in pins for operator, version in pin.specifiers)
 
 
 def _tell(
@@ -109,12 +155,15 @@ def _tell(
 ) -> Iterator[Finding]:
     if not found:
         return
-    fetch = list(dict.fromkeys(one.use.hint for one in found))
+    folder = f"{case.facts.root or case.site.root}/data"
+    fetch = list(dict.fromkeys(one.use.hint.replace("FOLDER", folder) for one in found))
     place = case.site.login.host or case.site.name
     where = "where there is internet" if case.site.rules.login_internet is False else f"on {place}"
     hint = [f"{where}, before: {fetch[0]}", *fetch[1:_MOST_LINES]]
     if len(fetch) > _MOST_LINES:
         hint.append(f"… and {len(fetch) - _MOST_LINES} more")
+    if relative := next((one.use.folder for one in found if one.use.folder), None):
+        hint.append(f"{relative!r} is another folder in each run: give the script {folder}, as an option")
     if lines:
         hint += ["[run.env]", *lines]
     yield _make(case, code, severity, found, hint="\n".join(hint))

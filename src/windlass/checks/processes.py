@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.source.python_code import Call
+from windlass.core.source.python_module import Call
 from windlass.core.source.reach import Reached, ReachedPython, look_at_code
 
 # With only these beside torch, what is not in the code is nowhere.
@@ -23,12 +23,17 @@ _PLAIN = frozenset(
         *("sklearn", "scipy", "matplotlib", "seaborn", "PIL", "cv2", "skimage", "tqdm", "yaml", "h5py"),
         *("wandb", "tensorboard", "tensorboardX", "timm", "einops", "albumentations", "omegaconf", "hydra"),
         *("click", "psutil", "joblib", "imageio", "kornia", "nltk", "tiktoken", "requests", "rich"),
+        # These can share the work, where something of theirs in _SPREADS is used.
+        *("transformers", "datasets", "evaluate", "tokenizers", "huggingface_hub", "safetensors", "peft", "trl"),
+        *("sentencepiece", "accelerate", "diffusers", "lightning", "pytorch_lightning", "deepspeed", "horovod"),
     }
 )
 _SPREADS = re.compile(
     r"torch\.distributed|DataParallel|DistributedDataParallel|init_process_group|fully_shard|FullyShardedDataParallel"
-    r"|torch\.multiprocessing|mp\.spawn|multiprocessing"
+    r"|torch\.multiprocessing|mp\.spawn|multiprocessing|^(?:deepspeed|horovod|accelerate)\.\w"
+    r"|Trainer$|TrainingArguments$|Accelerator$|Fabric$|LightningCLI$"
 )
+_LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "torch.distributed.run"})
 
 
 def one_process_for_many_gpus(case: Case) -> Iterator[Finding]:
@@ -46,10 +51,12 @@ def one_process_for_many_gpus(case: Case) -> Iterator[Finding]:
     if reached.modules - _PLAIN - local or any(file.module.problem for file in reached.python):
         return  # something else may do it
     names = [call.name for _, call in reached.calls()]
+    if any(call.keyword("device_map") for _, call in reached.calls()) or _has_launcher(reached):
+        return  # the model is cut into pieces, or processes are started that know of each other
     names += [
         f"{module}.{name}" for file in reached.python for _, module, more in file.module.imports for name in (*more, "")
     ]
-    words = {word for file in reached.python for one in file.module.mentions.values() for word in one}
+    words = {word for file in reached.python for word in file.module.words}
     if any(_SPREADS.search(name) for name in names) or {"LOCAL_RANK", "RANK", "local_rank"} & words:
         return
     yield Finding(
@@ -127,6 +134,11 @@ def launcher_is_outdated(case: Case) -> Iterator[Finding]:
                     where=script.where(command.line),
                 )
                 return
+
+
+def _has_launcher(reached: Reached) -> bool:
+    words = (word for script in reached.shell for command in script.commands for word in command.words)
+    return any(word.rpartition("/")[2] in _LAUNCHERS for word in words)
 
 
 def _find_number(reached: Reached, file: ReachedPython, call: Call, *names: str) -> int | None:

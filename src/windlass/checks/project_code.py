@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.source.python_code import Call
+from windlass.core.placing.queues import make_queues
+from windlass.core.placing.sizing import find_most_cpus
+from windlass.core.source.python_module import Call, format_node
 from windlass.core.source.reach import Reached, ReachedPython, look_at_code
+from windlass.core.source.software import find_node_types
 
 _SHOWS = {
     "matplotlib.pyplot.show": "plt.show()",
@@ -66,8 +69,55 @@ def more_workers_than_cores(case: Case) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 message=f"{given} workers of the data loader; a process of this run "
                 f"has {cores} core{'s' if cores > 1 else ''}",
-                hint=f"[resources] cpus = {given * max(1, processes // plan.tasks_per_node)}, or in the code "
-                "num_workers = len(os.sched_getaffinity(0))",
+                hint=_advise_workers(case, given * max(1, processes // plan.tasks_per_node)),
+                where=file.where(call.line),
+            )
+            return
+
+
+def workers_count_the_node(case: Case) -> Iterator[Finding]:
+    """os.cpu_count() counts the cores of the node; the job has only those that it asked for, and they are shared."""
+    plan = case.plan
+    cores = plan.tasks_per_node * plan.cpus_per_task
+    nodes = [one.cores * one.threads_per_core for one in find_node_types(case) if one.cores]
+    if plan.exclusive or (nodes and max(nodes) <= cores):
+        return
+    reached = look_at_code(case)
+    for file, call in reached.calls():
+        node = call.keyword("num_workers", "dataloader_num_workers")
+        if isinstance(node, ast.Name):
+            node = file.module.assigned.get(node.id, node)
+        elif isinstance(node, ast.Attribute):
+            node = reached.options.defaults.get(node.attr, node)
+        shown = format_node(node)
+        if re.search(r"\bcpu_count\(", shown) and not re.search(r"\bmin\(|affinity|SLURM", shown):
+            yield Finding(
+                code="C521",
+                severity=Severity.ADVICE,
+                message=f"num_workers = {shown[:80]} counts the cores of the node"
+                f"{f' ({max(nodes)})' if nodes else ''}; the job has {cores}",
+                hint="num_workers = len(os.sched_getaffinity(0))",
+                where=file.where(call.line),
+            )
+            return
+
+
+def device_is_not_there(case: Case) -> Iterator[Finding]:
+    """The code names a GPU by a number that the job does not have: CUDA error: invalid device ordinal.
+
+    Slurm counts the GPUs of a job from 0, whichever they are on the node.
+    """
+    count = case.plan.gpus_per_node
+    reached = look_at_code(case)
+    for file, call in reached.calls() if count else ():
+        number = _find_device(reached, file, call)
+        if number is not None and number >= count:
+            yield Finding(
+                code="C522",
+                severity=Severity.WARNING,
+                message=f"the code uses cuda:{number}; the job has {count} GPU{'s' if count > 1 else ''} on a node, "
+                f"cuda:0{f' to cuda:{count - 1}' if count > 1 else ''}",
+                hint=f'"cuda", or [resources] gpus_per_node = {number + 1}',
                 where=file.where(call.line),
             )
             return
@@ -193,17 +243,47 @@ def _asks_somebody(file: ReachedPython, call: Call) -> bool:
 
 
 def _find_workers(reached: Reached, file: ReachedPython, call: Call) -> int | None:
-    if call.name.endswith("DataLoader"):
+    if call.name.endswith(("DataLoader", ".create_loader")):
         node = call.keyword("num_workers")
     elif call.name.endswith("TrainingArguments"):
         node = call.keyword("dataloader_num_workers")
     else:
         return None
     value = file.module.find_constant(node)
+    if isinstance(node, ast.Attribute) and any(node.attr in one.module.stored for one in reached.python):
+        return None  # the code divides it among its processes, mostly
     if value is None and isinstance(node, ast.Attribute | ast.Name):
         text = reached.arguments.get(node.attr if isinstance(node, ast.Attribute) else node.id, "")
         value = int(text) if re.fullmatch(r"\d{1,6}", text) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _advise_workers(case: Case, wanted: int) -> str:
+    """More cores for a task only where a node, and the share of its GPUs, has them."""
+    plan = case.plan
+    queues = [one for one in make_queues(case.site, case.facts) if plan.partition in (None, one.name)]
+    kinds = [one for one in queues if plan.gpu_spelled in (None, one.gpu) and one.gpus >= plan.gpus_per_node]
+    most = find_most_cpus(kinds, 0 if plan.exclusive else plan.gpus_per_node)
+    room = wanted if most is None else most // plan.tasks_per_node
+    in_code = "num_workers = len(os.sched_getaffinity(0))"
+    if room >= wanted:
+        return f"[resources] cpus = {wanted}, or in the code {in_code}"
+    if room > plan.cpus_per_task:
+        return f"in the code {in_code}; {room} cores are the most here: [resources] cpus = {room}"
+    return f"in the code {in_code}; a process gets no more cores here"
+
+
+def _find_device(reached: Reached, file: ReachedPython, call: Call) -> int | None:
+    """torch.device("cuda:3"), x.to("cuda:3"), x.cuda(3), f(device="cuda:3"), torch.cuda.set_device(3)"""
+    last = call.name.rpartition(".")[2]
+    node = call.keyword("device", "map_location")
+    if node is None and (call.name in {"torch.device", "torch.cuda.set_device"} or last in {"to", "cuda"}):
+        node = call.argument(0)
+    value = reached.find_value(node, file)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if call.name == "torch.cuda.set_device" or last == "cuda" else None
+    match = re.fullmatch(r"cuda:(\d{1,3})", value) if isinstance(value, str) else None
+    return int(match[1]) if match else None
 
 
 def _find_settings(case: Case, name: str) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
@@ -12,14 +13,16 @@ from windlass.core.source.gpu_builds import (
     find_oldest_driver,
     format_capability,
     has_kernels,
+    runs_on,
     tag_of,
 )
-from windlass.core.source.pins import read_version
+from windlass.core.source.pins import find_pins, read_version
 from windlass.core.source.reach import look_at_code
 from windlass.core.source.software import Torch, find_gpu_kinds, find_node_types, find_torch, find_torch_version
 
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64", "ppc64le": "ppc64le"}
 _LONGEST_NAME = 300
+_TURING, _AMPERE = 75, 80
 _INDEX = "https://download.pytorch.org/whl/"
 
 
@@ -42,9 +45,12 @@ def torch_has_no_kernels(case: Case) -> Iterator[Finding]:
             where=torch.where,
         )
         return
-    for kind, capability in find_gpu_kinds(case):
+    kinds = find_gpu_kinds(case)
+    for kind, capability in kinds:
         if has_kernels(torch.build, capability) is False:
-            yield _make_no_kernels(case, "C306", torch, kind, capability)
+            found = _make_no_kernels(case, "C306", torch, kind, capability)
+            works = [name for name, one in kinds if has_kernels(torch.build, one)]
+            yield _soften(case, found, works[-1]) if works else found
             return
 
 
@@ -68,22 +74,20 @@ def driver_is_too_old(case: Case) -> Iterator[Finding]:
     cuda = torch.build.cuda if torch else None
     if torch is None or cuda is None or not case.plan.gpus_per_node:
         return
-    oldest = find_oldest_driver(cuda)
     software = case.site.software
-    has = read_version(software.driver) if software.driver else None
-    if oldest and has and has < read_version(oldest):
+    if runs_on(torch.build, driver=software.driver, cuda=software.cuda):
+        return
+    if software.driver:
         said = f"the driver of {case.site.name} is {software.driver}"
-        wants = f"needs {oldest} or newer"
-    elif software.cuda and not has and read_version(cuda)[0] > read_version(software.cuda)[0]:
+        wants = f"needs {find_oldest_driver(cuda)} or newer"
+    else:
         said = f"the driver of {case.site.name} runs CUDA up to {software.cuda}"
         wants = "is newer"
-    else:
-        return
     yield Finding(
         code="C308",
         severity=Severity.ERROR if torch.is_exact else Severity.WARNING,
         message=f"{said}; CUDA {cuda} of torch {torch.build.name} {wants}",
-        hint=_advise_for_driver(has, software.cuda),
+        hint=", or ".join((*_list_builds(case), "the site's module")),
         fact=f"software.driver of {case.site.name}",
         where=torch.where,
     )
@@ -152,8 +156,7 @@ def tf32_changes_results(case: Case) -> Iterator[Finding]:
     capabilities = [capability for _, capability in find_gpu_kinds(case)]
     if version is None or not capabilities or min(capabilities) < 80 or not case.plan.gpus_per_node:
         return
-    names = {name for file in look_at_code(case).python for words in file.module.mentions.values() for name in words}
-    names |= {name for file in look_at_code(case).python for name in file.module.main_mentions}
+    names = {name for file in look_at_code(case).python for name in file.module.words}
     if {"allow_tf32", "set_float32_matmul_precision", "fp32_precision"} & names or not look_at_code(case).python:
         return  # it is decided already, or nothing is known
     shown = ".".join(map(str, version))
@@ -205,6 +208,50 @@ def container_sees_no_gpu(case: Case) -> Iterator[Finding]:
             return
 
 
+def flash_attention_needs_ampere(case: Case) -> Iterator[Finding]:
+    """FlashAttention 2 runs on GPUs from Ampere on (A100, A40, RTX 30), and version 1 on Turing as well.
+
+    It would say: FlashAttention only supports Ampere GPUs or newer.
+    PyTorch's own scaled_dot_product_attention runs everywhere.
+    """
+    wanted = next(_find_flash_attention(case), None)
+    kinds = [(kind, capability) for kind, capability in find_gpu_kinds(case) if capability < _AMPERE]
+    if wanted is None or not kinds or not case.plan.gpus_per_node:
+        return
+    where, what, oldest = wanted
+    kind, capability = kinds[0]
+    if capability < oldest:
+        yield Finding(
+            code="C314",
+            severity=Severity.WARNING,
+            message=f"{what} needs a GPU of {format_capability(oldest)} or newer; the {kind} "
+            f"is {format_capability(capability)}",
+            hint='attn_implementation="sdpa", or torch.nn.functional.scaled_dot_product_attention',
+            fact=f"gpu.{kind}.capability of {case.site.name}",
+            where=where,
+        )
+
+
+def _find_flash_attention(case: Case) -> Iterator[tuple[str, str, int]]:
+    """Where it is asked for, as what, and the oldest GPU that it runs on."""
+    for file, call in look_at_code(case).calls():
+        named = file.module.find_constant(call.keyword("attn_implementation", "_attn_implementation"))
+        if named == "flash_attention_2" or file.module.find_constant(call.keyword("use_flash_attention_2")) is True:
+            yield file.where(call.line), "flash_attention_2", _AMPERE
+    for pin in find_pins(case.code, ("flash-attn",), first=case.spec.environment.venv or case.spec.environment.conda):
+        bound = pin.newest or (3,)
+        is_first = (pin.exact or bound) < (2,) or (pin.exact is None and bound <= (2,))
+        yield pin.where, pin.text, _TURING if is_first else _AMPERE
+
+
+def _soften(case: Case, found: Finding, kind: str) -> Finding:
+    """Another kind of GPU, for which there are kernels, may come as well."""
+    ways = [f"--gpu {kind}"] if case.site.rules.typed_gpus else []
+    ways += [found.hint] if found.hint else []
+    message = f"{found.message}; the job may get one"
+    return replace(found, severity=Severity.WARNING, message=message, hint=", or ".join(ways) or None)
+
+
 def _make_no_kernels(case: Case, code: str, torch: Torch, kind: str, capability: int) -> Finding:
     wheels = (gpu.wheels if (gpu := case.site.gpu(kind)) else None) or None
     # The site names builds of somebody's for this GPU: those may be meant.
@@ -217,29 +264,37 @@ def _make_no_kernels(case: Case, code: str, torch: Torch, kind: str, capability:
         severity=Severity.ERROR if is_sure else Severity.WARNING,
         message=f"torch {torch.build.name}{taken} has no kernels for the {kind} "
         f"({format_capability(capability)}){holds}",
-        hint=_advise_build(capability, torch.build.kernels, wheels),
+        hint=_advise_build(case, capability, torch.build.kernels, wheels),
         fact=f"gpu.{kind}.capability of {case.site.name}, and the architectures in PyTorch's wheels",
         where=torch.where,
     )
 
 
-def _advise_build(capability: int, held: tuple[int, ...] | None, wheels: str | None) -> str | None:
+def _advise_build(case: Case, capability: int, held: tuple[int, ...] | None, wheels: str | None) -> str | None:
     """The newest release that works on an old GPU, the oldest on a new one."""
     if held and capability > max(held):
         first = find_first_working(capability)
         return f'"torch>={first.name}"' if first else None
-    own, other = find_last_working(capability)
-    ways = [f'"torch=={own.name}.*" from PyPI'] if own else []
-    if other and other.cuda and (own is None or other.version > own.version):
-        ways.append(f'"torch=={other.version[0]}.{other.version[1]}.*" with -i {_INDEX}{tag_of(other.cuda)}')
+    ways = _list_builds(case)
     ways += [f"a build for it: {wheels}"] if wheels else []
     return ", or ".join(ways) or None
 
 
-def _advise_for_driver(has: tuple[int, ...] | None, cuda: str | None) -> str:
-    major = read_version(cuda)[0] if cuda else 11 if has and has < (525,) else 12
-    tag = "cu118" if major == 11 else "cu126" if major == 12 else f"cu{major}0"
-    return f"a build for CUDA {major}: pip install torch -i {_INDEX}{tag}, or the site's module"
+def _list_builds(case: Case) -> list[str]:
+    """The same for every finding: what has kernels for all GPUs that may come, else the oldest, and runs on the driver.
+
+    A build of another index only where it is newer than PyPI's.
+    """
+    software = case.site.software
+    kinds = [capability for _, capability in find_gpu_kinds(case)]
+    for capabilities in (kinds, kinds[:1]):
+        own, other = find_last_working(capabilities, driver=software.driver, cuda=software.cuda)
+        if own or other:
+            break
+    ways = [f'"torch=={own.name}.*" from PyPI'] if own else []
+    if other and other.cuda and (own is None or other.version > own.version):
+        ways.append(f'"torch=={other.version[0]}.{other.version[1]}.*" with -i {_INDEX}{tag_of(other.cuda)}')
+    return ways
 
 
 def _find_named_architecture(case: Case, node: str) -> str | None:

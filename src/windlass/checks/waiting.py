@@ -6,7 +6,7 @@ from datetime import timedelta
 from windlass.core.case import Case
 from windlass.core.facts import Reservation
 from windlass.core.finding import Finding, Severity
-from windlass.core.units import format_duration
+from windlass.core.units import format_duration, format_human_duration
 
 _MINUTE_S = 60
 _WORTH_WHILE = timedelta(minutes=10)
@@ -131,4 +131,4 @@ def _covers(window: Reservation, case: Case) -> bool:
 
 
 def _minutes(duration: timedelta) -> str:
-    return format_duration(timedelta(minutes=duration.total_seconds() // _MINUTE_S))
+    return format_human_duration(timedelta(minutes=duration.total_seconds() // _MINUTE_S))

@@ -6,7 +6,7 @@ from datetime import timedelta
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.placing.standing import choose_refusal, find_place, find_standing, name_command
-from windlass.core.units import format_duration, format_slurm_duration
+from windlass.core.units import format_duration, format_exact_duration
 
 _SHORTEST_LINK = timedelta(minutes=5)
 _LITTLE_OVER = 1.25
@@ -32,8 +32,8 @@ def time_is_over_the_limit(case: Case) -> Iterator[Finding]:
     yield Finding(
         code="C202",
         severity=Severity.ERROR,
-        message=f"one job asks for {format_slurm_duration(case.plan.link_time)}; "
-        f"{name} gives at most {format_slurm_duration(limit)}",
+        message=f"one job asks for {format_exact_duration(case.plan.link_time)}; "
+        f"{name} gives at most {format_exact_duration(limit)}",
         hint=f'[resources] link_time = "{format_duration(limit)}"',
         fact=name_command(case.plan, "scontrol show partition @") if seen else f"partition.{name} of {case.site.name}",
         refusal=refusal if seen else None,
@@ -46,7 +46,7 @@ def time_is_missing(case: Case) -> Iterator[Finding]:
         yield Finding(
             code="C203",
             severity=Severity.WARNING,
-            message=f"no time was given; {format_slurm_duration(case.plan.total_time)} was taken",
+            message=f"no time was given; {format_exact_duration(case.plan.total_time)} was taken",
             hint='[resources] time = "12h"',
             fact="resources.time of the run file",
         )
@@ -58,7 +58,7 @@ def links_are_very_short(case: Case) -> Iterator[Finding]:
         yield Finding(
             code="C209",
             severity=Severity.WARNING,
-            message=f"the run is cut into {case.plan.links} jobs of {format_slurm_duration(case.plan.link_time)}",
+            message=f"the run is cut into {case.plan.links} jobs of {format_exact_duration(case.plan.link_time)}",
             hint="leave resources.link_time out, or make it hours",
             fact="the links of the plan",
         )
@@ -77,8 +77,8 @@ def time_is_over_the_account_or_qos(case: Case) -> Iterator[Finding]:
     yield Finding(
         code="C210",
         severity=Severity.ERROR,
-        message=f"one job asks for {format_slurm_duration(case.plan.link_time)}; "
-        f"{holder.whose} gives at most {format_slurm_duration(holder.max_time)}",
+        message=f"one job asks for {format_exact_duration(case.plan.link_time)}; "
+        f"{holder.whose} gives at most {format_exact_duration(holder.max_time)}",
         hint=f'[resources] link_time = "{format_duration(holder.max_time)}"',
         fact=holder.fact,
         refusal=standing.format_refusal(holder.prefix + _WORD),
@@ -92,8 +92,8 @@ def time_is_over_the_site(case: Case) -> Iterator[Finding]:
         yield Finding(
             code="C211",
             severity=Severity.ERROR,
-            message=f"one job asks for {format_slurm_duration(case.plan.link_time)}; "
-            f"{case.site.name} gives at most {format_slurm_duration(limit)}",
+            message=f"one job asks for {format_exact_duration(case.plan.link_time)}; "
+            f"{case.site.name} gives at most {format_exact_duration(limit)}",
             hint=f'[resources] link_time = "{format_duration(limit)}"',
             fact=f"rules.max_time of {case.site.name}",
         )
@@ -106,12 +106,12 @@ def job_is_too_short_for_the_site(case: Case) -> Iterator[Finding]:
     is_test = written is not None and written.for_tests
     if least is None or is_test or case.plan.link_time >= least:
         return
-    for_tests = f", tests {format_duration(test)}" if test else ""
+    for_tests = f", tests {format_exact_duration(test)}" if test else ""
     yield Finding(
         code="C220",
         severity=Severity.ADVICE,
-        message=f"one job asks for {format_duration(case.plan.link_time)}; {case.site.name} wants jobs of "
-        f"at least {format_duration(least)}{for_tests}",
+        message=f"one job asks for {format_exact_duration(case.plan.link_time)}; {case.site.name} wants jobs of "
+        f"at least {format_exact_duration(least)}{for_tests}",
         hint="do more in one job, such as several trainings one after another",
         fact=f"rules.min_job_time of {case.site.name}",
     )
@@ -125,7 +125,7 @@ def time_is_a_little_over_a_bin(case: Case) -> Iterator[Finding]:
         yield Finding(
             code="C221",
             severity=Severity.ADVICE,
-            message=f"one job asks for {format_duration(asked)}; jobs of at most {format_duration(below)} "
+            message=f"one job asks for {format_exact_duration(asked)}; jobs of at most {format_exact_duration(below)} "
             f"may use more nodes of {case.site.name}, and start sooner",
             hint=f'[resources] link_time = "{format_duration(below)}"',
             fact=f"rules.time_bins of {case.site.name}",

@@ -15,7 +15,7 @@ def show_lines(output: Output, lines: Sequence[Line]) -> int:
         output.show_json({"lines": lines})
     else:
         for line in lines:
-            output.show(_format(output, line))
+            output.show_words(_format(output, line))
     return int(ExitCode.CHECK_FAILED if has_failed(lines) else ExitCode.OK)
 
 

@@ -1,5 +1,6 @@
 """What lint found, for people, for programs, for a forge's checks."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from urllib.parse import quote
@@ -9,6 +10,7 @@ from windlass.app.linting import Linted
 from windlass.checks import CHECKS
 from windlass.cli.output import make_printable
 from windlass.core.finding import Severity
+from windlass.core.secret_words import HIDDEN, cover_secrets
 from windlass.errors import ERRORS
 from windlass.lint import RULES
 from windlass.lint.mark import Mark
@@ -17,12 +19,14 @@ Paint = Callable[[str, str], str]
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "blue"}
 _GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "notice"}
 _SARIF = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
+_COVER = "\ue000"  # stands for each letter of a secret until it is shown; no script holds it
 _WIDEST = 160  # letters of a source line that are shown
 
 
 def format_text(linted: Linted, paint: Paint) -> str:
     """As a compiler: place, text, the line with a mark under it, why, fix."""
-    return "\n".join(line for mark in linted.marks for line in _format_mark(linted, mark, paint))
+    source = cover_secrets(linted.script.text, _COVER).split("\n")
+    return "\n".join(line for mark in linted.marks for line in _format_mark(linted, mark, source, paint))
 
 
 def make_json(found: Sequence[Linted]) -> dict[str, object]:
@@ -81,12 +85,12 @@ def make_sarif(found: Sequence[Linted]) -> dict[str, object]:
     }
 
 
-def _format_mark(linted: Linted, mark: Mark, paint: Paint) -> list[str]:
+def _format_mark(linted: Linted, mark: Mark, source: Sequence[str], paint: Paint) -> list[str]:
     path = make_printable(linted.path)
     head = paint(f"{mark.severity}[{mark.code}]", _COLOURS[mark.severity])
     lines = [f"{path}:{mark.line}:{mark.column}: {head}: {make_printable(mark.message)}"]
     if linted.is_readable:
-        lines += _show_place(linted.script.lines, mark, paint)
+        lines += _show_place(source, mark, paint)
     lines.append(f"  why: {make_printable(mark.why)}")
     if mark.hint:
         lines.append(f"  {paint('fix', 'green')}: {make_printable(mark.hint)}")
@@ -97,15 +101,22 @@ def _show_place(source: Sequence[str], mark: Mark, paint: Paint) -> list[str]:
     if not 0 < mark.line <= len(source):
         return []
     raw = source[mark.line - 1].rstrip("\r")
-    before = make_printable(raw[: mark.column - 1].expandtabs(4))
-    marked = make_printable(raw[mark.column - 1 : mark.column - 1 + mark.length].expandtabs(4))
-    after = make_printable(raw[mark.column - 1 + mark.length :].expandtabs(4))
+    before = _show(raw[: mark.column - 1])
+    end = mark.column - 1 + mark.length
+    while raw[end - 1 : end + 1] == _COVER * 2:
+        end += 1  # a secret is not cut in two
+    marked = _show(raw[mark.column - 1 : end])
+    after = _show(raw[end:])
     number = f"{mark.line:>5}"
     if len(before) > _WIDEST:
         return []
     text = (before + marked + after)[:_WIDEST]
     carets = "^" * max(1, min(len(marked), _WIDEST - len(before)))
     return [f"{number} | {text}", f"{'':5} | {' ' * len(before)}{paint(carets, _COLOURS[mark.severity])}"]
+
+
+def _show(text: str) -> str:
+    return make_printable(re.sub(f"{_COVER}+", HIDDEN, text).expandtabs(4))
 
 
 def _make_json_mark(mark: Mark) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TextIO
@@ -9,7 +10,15 @@ from typing import TextIO
 from windlass.errors import ExitCode, OutputLost, WindlassError
 
 JSON_VERSION = 1
+_CODES = re.compile(r"\x1b\[[0-9;]*m")
+_PIECES = re.compile(r"(?<=[^ ])(?= )")
+_LABELS = re.compile(r" {2,}(?=[^ ])")
+_LONGEST_LABEL = 24
+_NARROWEST = 20  # no column of text is worth less
 _COLOURS = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90"}
+
+_OURS = {"\x1b[0m", *(f"\x1b[{code}m" for code in _COLOURS.values())}
+_CONTROLS = re.compile(r"\x1b\[\d{1,2}m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Output:
@@ -26,11 +35,16 @@ class Output:
     def tell(self, text: str) -> None:
         """Talk: never part of the data."""
         if not self.quiet:
-            _whisper(text + "\n")
+            _whisper(self._fold(disarm(text), sys.stderr) + "\n")
 
     def show(self, text: str) -> None:
-        """Data for people; with --json use `show_json` instead."""
-        _write(sys.stdout, text if text.endswith("\n") else text + "\n")
+        """Data for people; with --json use `show_json` instead. Into a file or pipe it goes exactly as it is."""
+        shown = disarm(text) if sys.stdout is not None and sys.stdout.isatty() else text
+        _write(sys.stdout, shown if shown.endswith("\n") else shown + "\n")
+
+    def show_words(self, text: str) -> None:
+        """As `show`, for sentences: folded to the terminal's width."""
+        self.show(self._fold(text, sys.stdout))
 
     def show_json(self, values: Mapping[str, object]) -> None:
         from windlass.core.codec import to_json
@@ -58,7 +72,10 @@ class Output:
                 self.show("\n".join(f"{name.lower()}: {value}" for name, value in zip(head, row, strict=True)) + "\n")
             return
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        lines = [self.paint(_pad(head, widths), "bold", to=sys.stdout), *(_pad(row, widths) for row in rows)]
+        columns, last = self.find_columns(sys.stdout), sum(widths[:-1]) + 2 * (len(widths) - 1)
+        hang = last if columns is not None and columns - last >= _NARROWEST else 4
+        lines = [self.paint(_pad(head, widths), "bold", to=sys.stdout)]
+        lines += [fold(_pad(row, widths), columns, hang=hang) for row in rows]
         self.show("\n".join(lines))
 
     def show_error(self, error: WindlassError) -> None:
@@ -82,6 +99,19 @@ class Output:
             return text
         return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
 
+    def find_columns(self, stream: TextIO | None) -> int | None:
+        """How wide the terminal is; None: no terminal, or lines are wanted as they are."""
+        if stream is None or self.plain or self.as_json or not stream.isatty():
+            return None
+        try:
+            return int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns) or None
+        except (OSError, ValueError):
+            return None
+
+    def _fold(self, text: str, stream: TextIO | None) -> str:
+        columns = self.find_columns(stream)
+        return text if columns is None else "\n".join(fold(line, columns) for line in text.split("\n"))
+
     @property
     def is_terminal(self) -> bool:
         return sys.stderr is not None and sys.stderr.isatty() and not self.plain and not self.quiet
@@ -99,7 +129,32 @@ class Output:
             lines.append(f"  {self.paint('try', 'green')}: {error.hint}")
         if error.done:
             lines.append(f"  {error.done}")
-        _whisper("\n".join(lines) + "\n")
+        _whisper(self._fold(disarm("\n".join(lines)), sys.stderr) + "\n")
+
+
+def fold(line: str, columns: int | None, *, hang: int | None = None) -> str:
+    """Broken between words where it is too long; what follows stands below the text, not below its label."""
+    plain = _CODES.sub("", line)
+    if columns is None or len(plain) <= columns:
+        return line
+    if hang is None:
+        hang = _find_hang(plain, columns)
+    lines, current = [], ""
+    for piece in _PIECES.split(line):  # a word with the spaces before it
+        width = len(_CODES.sub("", current))
+        if width > hang and width + len(_CODES.sub("", piece)) > columns:
+            lines.append(current)
+            current, piece = " " * hang, piece.lstrip(" ")
+        current += piece
+    return "\n".join([*lines, current])
+
+
+def _find_hang(plain: str, columns: int) -> int:
+    """Where the text begins: behind a label and two spaces or more, else a little to the right."""
+    ends = [found.end() for found in _LABELS.finditer(plain, 0, _LONGEST_LABEL)]
+    indent = len(plain) - len(plain.lstrip(" "))
+    hang = ends[-1] if ends and ends[-1] > indent else indent + 2
+    return hang if columns - hang >= _NARROWEST else 2
 
 
 def _pad(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -126,10 +181,15 @@ def _whisper(text: str) -> None:
         _write(sys.stderr, text)
 
 
+def disarm(text: str) -> str:
+    """What steers a terminal is shown instead of obeyed, except for the colours we give ourselves."""
+    return _CONTROLS.sub(lambda found: found[0] if found[0] in _OURS else _show_character(found[0]), text)
+
+
 def make_printable(text: str) -> str:
     """Control characters shown, not obeyed: words from a log or a site must not steer the terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else _show_character(char) for char in text)
 
 
-def _show_character(char: str) -> str:
-    return char.encode("unicode_escape").decode()
+def _show_character(text: str) -> str:
+    return text.encode("unicode_escape").decode()

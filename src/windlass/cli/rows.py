@@ -1,9 +1,10 @@
-"""Rows of `windlass ps`. Apart from `words`, because `ps` must start fast and needs no plan for it."""
+"""Rows and cells of tables. Apart from `words`, because `ps` must start fast and needs no plan for it."""
 
 from datetime import datetime
 
 from windlass.core.record import RunRecord, RunState
 
+_LONGEST_WHY = 100
 PS_HEAD = ("RUN", "SITE", "STATE", "LINK", "JOB", "AGE", "WHY")
 
 
@@ -23,7 +24,13 @@ def make_row(record: RunRecord, now: float) -> tuple[str, ...]:
 def format_why(record: RunRecord) -> str:
     if record.state is RunState.WAITING and record.expected_start:
         return f"{record.reason or ''} start about {format_clock(record.expected_start)}".strip()
-    return (record.reason or "")[:60]
+    return "" if record.reason == record.state.value else _shorten(record.reason or "")
+
+
+def _shorten(text: str) -> str:
+    """One line, whole words: what was said in full is told by `windlass explain`."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_WHY else f"{line[:_LONGEST_WHY].rpartition(' ')[0] or line[:_LONGEST_WHY]} …"
 
 
 def format_ago(seconds: float) -> str:
@@ -37,3 +44,10 @@ def format_ago(seconds: float) -> str:
 def format_clock(moment: float) -> str:
     there = datetime.fromtimestamp(moment).astimezone()
     return f"{there:%a %H:%M}"
+
+
+def format_nodes(there: int | None, most: int | None) -> str:
+    """How many nodes there are; with what one job may have of them, where that is less."""
+    if there is None or most is None:
+        return str(there or most or "")
+    return f"{most} of {there}" if most < there else str(there)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from windlass.cli.output import Output
+from windlass.cli.rows import format_nodes
 from windlass.core.placing.queues import Queue
 from windlass.core.site import Area, CostUnit, Qos, Site
-from windlass.core.units import format_duration
+from windlass.core.units import format_human_duration
 
 _QUEUE_HEAD = ("PARTITION", "LIMIT", "NODES", "CORES", "MEMORY", "GPUS", "NOTE")
 _LEVEL_HEAD = ("QOS", "LIMIT", "RUNNING", "QUEUED", "PRIORITY", "NOTE")
@@ -15,7 +16,7 @@ _AREA_HEAD = ("AREA", "PATH", "QUOTA", "FILES", "PURGE", "NOTE")
 def show_site(output: Output, site: Site, queues: Sequence[Queue], *, with_sources: bool) -> None:
     output.show(f"{site.name}: {site.title}")
     for name, words in _describe(site):
-        output.show(f"{name:<10} {words}")
+        output.show_words(f"{name:<10} {words}")
     if queues:
         output.show_table(_QUEUE_HEAD, [_make_queue_row(queue, site) for queue in queues])
     levels = [one for one in site.qos if not one.hidden]
@@ -24,7 +25,7 @@ def show_site(output: Output, site: Site, queues: Sequence[Queue], *, with_sourc
     if site.storage:
         output.show_table(_AREA_HEAD, [_make_area_row(one) for one in site.storage])
     for note in site.notes:
-        output.show(f"note: {note}")
+        output.show_words(f"note: {note}")
     if with_sources:
         _show_origins(output, site)
 
@@ -33,7 +34,8 @@ def _describe(site: Site) -> Iterator[tuple[str, str]]:
     way = " > ".join((*site.login.jump, site.login.host or "this machine"))
     yield "login", way + (f"; first: {site.login.vpn}" if site.login.vpn else "")
     if site.login.transfer_host:
-        yield "data", f"through {site.login.transfer_host}"
+        is_own = site.login.transfer_host != site.login.host
+        yield "data", f"through {site.login.transfer_host}{'' if is_own else ', the centre names no other host for it'}"
     yield "runs", site.root
     yield "cost", _describe_cost(site)
     rules = list(_describe_rules(site))
@@ -66,22 +68,23 @@ def _describe_rules(site: Site) -> Iterator[str]:
     if rules.max_submitted is not None:
         yield f"at most {rules.max_submitted} jobs in the queue"
     if rules.min_job_time is not None:
-        yield f"jobs of {format_duration(rules.min_job_time)} or more"
+        yield f"jobs of {format_human_duration(rules.min_job_time)} or more"
 
 
 def _make_queue_row(queue: Queue, site: Site) -> tuple[str, ...]:
     gpus = f"{queue.gpus} x {queue.gpu or 'GPU'}" if queue.gpus else ""
     memory = f"{queue.memory_mb / 1000:.0f} GB" if queue.memory_mb else ""
-    limit = format_duration(queue.max_time) if queue.max_time else ""
+    limit = format_human_duration(queue.max_time) if queue.max_time else ""
     written = site.partition(queue.name)
     remarks = (queue.forbidden or "", "default" if queue.is_default else "", "tests" if queue.for_tests else "")
     words = ", ".join(word for word in (*remarks, (written.purpose or "") if written else "") if word)
-    return queue.name, limit, str(queue.max_nodes or ""), str(queue.cores or ""), memory, gpus, words
+    nodes = format_nodes(queue.count, queue.max_nodes)
+    return queue.name, limit, nodes, str(queue.cores or ""), memory, gpus, words
 
 
 def _make_level_row(one: Qos) -> tuple[str, ...]:
     words = ", ".join(word for word in ("default" if one.is_default else "", one.purpose or "") if word)
-    limit = format_duration(one.max_time) if one.max_time else ""
+    limit = format_human_duration(one.max_time) if one.max_time else ""
     counts = [("" if number is None else str(number)) for number in (one.max_running, one.max_submitted, one.priority)]
     return one.name, limit, *counts, words
 
@@ -97,6 +100,6 @@ def _make_area_row(one: Area) -> tuple[str, ...]:
 
 def _show_origins(output: Output, site: Site) -> None:
     for key, words in site.decisions.items():
-        output.show(f"decided: {key}: {words}")
+        output.show_words(f"decided: {key}: {words}")
     for key, words in site.sources.items():
-        output.show(f"source: {key}: {words}")
+        output.show_words(f"source: {key}: {words}")

@@ -106,5 +106,5 @@ def format_end(record: RunRecord) -> str:
     took = ""
     if record.started and record.ended:
         took = f" after {format_human_duration(timedelta(seconds=max(0, round(record.ended - record.started))))}"
-    reason = f": {record.reason}" if record.reason else ""
+    reason = f": {record.reason}" if record.reason and record.reason != record.state.value else ""
     return make_printable(f"{record.run_id} is {record.state}{took}{reason}")

@@ -47,7 +47,6 @@ class SeenPartition:
     max_memory_mb_per_cpu: int | None = None
     default_cpus_per_gpu: int | None = None
     default_memory_mb_per_gpu: int | None = None
-    default_memory_mb_per_cpu: int | None = None
     preempts: bool | None = None  # its jobs may be pushed out by others
     needs_reservation: bool = False
     only_root: bool = False
@@ -144,6 +143,7 @@ class Facts:
     root: str | None = None  # the site's root with its variables filled in
     python_version: str | None = None  # of our own code at the login node
     scheduler_version: str | None = None
+    allows_children: bool | None = None  # a partition's list of accounts admits those below them too
     partitions: tuple[SeenPartition, ...] | None = None
     associations: tuple[Association, ...] | None = None
     qos: tuple[SeenQos, ...] | None = None

@@ -67,7 +67,6 @@ class JobSeen:
     signal: int | None = None
     restarts: int = 0
     partition: str | None = None
-    from_history: bool = False  # sacct, not squeue
 
     @property
     def base_id(self) -> str:

@@ -1,11 +1,11 @@
-"""Names of runs: what a person reads in `ps` and in squeue, and what is typed back."""
+"""Names of runs: what a person reads in `ps` and in squeue, what is typed back, and our token in a job's comment."""
 
 import re
 import unicodedata
 
 SUFFIX_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that looks like something else
 SUFFIX_LENGTH = 5
-_RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}-[a-z0-9]{5}")
+_TOKEN = re.compile(r"windlass:[A-Za-z0-9._-]+:\d+", re.ASCII)  # wire.TOKEN, filled in
 
 
 def make_slug(name: str) -> str:
@@ -18,5 +18,7 @@ def make_run_id(name: str, suffix: str) -> str:
     return f"{make_slug(name)}-{suffix}"
 
 
-def is_run_id(text: str) -> bool:
-    return _RUN_ID.fullmatch(text) is not None
+def read_token(comment: str | None) -> str:
+    """Our token, also where a site's plugin wrote around it; empty when there is none."""
+    match = _TOKEN.search(comment or "")
+    return match[0] if match else ""

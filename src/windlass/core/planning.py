@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from windlass.core.chain import Links, cut_into_links
+from windlass.core.chain import Links, choose_notice, cut_into_links
 from windlass.core.cost import make_cost
 from windlass.core.facts import Facts
 from windlass.core.launch import Launcher
@@ -18,6 +18,7 @@ from windlass.core.placing.sizing import choose_share, list_kin, make_size, spel
 from windlass.core.plan import Plan, Reason
 from windlass.core.run import RunSpec
 from windlass.core.site import Accounting, CostUnit, GpuDialect, Site
+from windlass.core.units import format_human_duration
 from windlass.errors import PlanError
 from windlass_job import wire
 
@@ -37,10 +38,11 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
     """Fill every gap in the spec with the site's facts."""
     queues = make_queues(site, facts)
     spec, cuts = fit_to_site(spec, site, queues)
+    asked = spec.resources.time or _TIME_WHEN_NOTHING_IS_SAID
     wish = Wish(
         resources=spec.resources,
-        total=spec.resources.time or _TIME_WHEN_NOTHING_IS_SAID,
-        notice=spec.checkpoint.notice,
+        total=asked,
+        notice=choose_notice(spec.checkpoint, spec.resources.link_time or asked, is_chain=True),
     )
     choice = choose_place(wish, site, facts, queues)
     place, queue, shape = choice.place, choice.place.queue, choice.place.shape
@@ -87,7 +89,7 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
         total_time=total,
         chain=site.rules.chain,
         stop_signal=spec.checkpoint.signal,
-        notice=min(spec.checkpoint.notice, links.time / 2),
+        notice=choose_notice(spec.checkpoint, links.time, is_chain=links.count > 1),
         checkpoint_folder=spec.checkpoint.folder,
         modules=tuple(dict.fromkeys((*site.software.always_load, *spec.environment.modules))),
         purge_modules=_choose_purge(spec, site),
@@ -109,11 +111,10 @@ def _choose_time(asked: timedelta | None, queue: Queue) -> tuple[timedelta, Reas
     if asked is not None:
         return asked, None
     if queue.default_time is not None:
-        return queue.default_time, Reason(
-            field="time", value=str(queue.default_time), why=f"the default of {queue.name}; set resources.time"
-        )
-    why = "no time was given; set resources.time"
-    return _TIME_WHEN_NOTHING_IS_SAID, Reason(field="time", value=str(_TIME_WHEN_NOTHING_IS_SAID), why=why)
+        taken, why = queue.default_time, f"the default of {queue.name}; set resources.time"
+    else:
+        taken, why = _TIME_WHEN_NOTHING_IS_SAID, "no time was given; set resources.time"
+    return taken, Reason(field="time", value=format_human_duration(taken), why=why)
 
 
 def _name_partition(spec: RunSpec, site: Site, queue: Queue) -> str | None:
@@ -140,20 +141,38 @@ def _choose_links(
     spec: RunSpec, total: timedelta, limits: Sequence[Limit], advised: timedelta | None
 ) -> tuple[Links, Reason | None]:
     limit, whose = min(limits, default=(None, ""))
-    links = cut_into_links(total, limit, spec.checkpoint.notice)
+    links = _cut(spec, total, limit)
     most = spec.checkpoint.max_links
     if links.count > 1 and advised is not None and limit is not None and advised < limit:
-        shorter = cut_into_links(total, advised, spec.checkpoint.notice)
+        shorter = _cut(spec, total, advised)
         if spec.resources.link_time is None and (most is None or shorter.count <= most):
             links, limit, whose = shorter, advised, "what the site advises for a chain"
     if most is not None and links.count > most:
         raise PlanError(
-            f"{total} needs {links.count} links of at most {limit}, and max_links is {most}",
+            f"{_tell(total)} needs {links.count} links of at most {_tell(limit)}, and max_links is {most}",
             hint="raise checkpoint.max_links or lower resources.time",
+            about="time",
         )
     if links.count == 1:
         return links, None
-    return links, Reason(field="links", value=f"{links.count} x {links.time}", why=f"{limit} is {whose}")
+    value = f"{links.count} x {format_human_duration(links.time)}"
+    return links, Reason(
+        field="links", value=value, why=f"{_tell(limit)} is {whose}{_tell_saving(spec, limit or total)}"
+    )
+
+
+def _tell_saving(spec: RunSpec, limit: timedelta) -> str:
+    """Why the links together are longer than the run."""
+    kept = min(choose_notice(spec.checkpoint, limit, is_chain=True), limit / 2)
+    return f"; each link keeps {format_human_duration(kept)} at its end for saving" if kept else ""
+
+
+def _cut(spec: RunSpec, total: timedelta, limit: timedelta | None) -> Links:
+    return cut_into_links(total, limit, choose_notice(spec.checkpoint, limit or total, is_chain=True))
+
+
+def _tell(limit: timedelta | None) -> str:
+    return "no limit" if limit is None else format_human_duration(limit)
 
 
 def _choose_launcher(spec: RunSpec, shape: Shape, launchers: Mapping[str, Launcher]) -> tuple[Launcher, Reason | None]:

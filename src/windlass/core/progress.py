@@ -116,13 +116,18 @@ def _judge_over(record: RunRecord, jobs: list[JobSeen], seen: Seen) -> RunRecord
             # The link had just started when it was cancelled: it saw the marker and left with 0.
             return replace(record, state=RunState.CANCELLED, reason="cancelled")
         case JobState.DONE if was_cut:
-            return replace(record, state=RunState.OUT_OF_TIME, reason="all links are used; it was not finished")
+            return replace(record, state=RunState.OUT_OF_TIME, reason=_tell_time_used(record))
         case JobState.DONE:
             # No verdict of the agent's: it could not write, or there was no Python to run it.
             reason = "by Slurm's word alone: the run left no last word"
             return replace(record, state=RunState.DONE, reason=reason, exit_code=0)
         case _:
             return replace(record, state=RunState.FAILED, reason=last.state.value, exit_code=_find_code(record, last))
+
+
+def _tell_time_used(record: RunRecord) -> str:
+    used = "all links are used" if record.links > 1 else "its time is used up"
+    return f"{used}; it was not finished"
 
 
 def _find_code(record: RunRecord, last: JobSeen) -> int | None:
@@ -145,7 +150,7 @@ def _judge_unknown(record: RunRecord, seen: Seen) -> RunRecord:
     """Nobody in Slurm knows the job."""
     state = (seen.status or {}).get("state")
     if state == wire.CUT and record.link is not None and record.link >= record.links:
-        return replace(record, state=RunState.OUT_OF_TIME, reason="all links are used; it was not finished")
+        return replace(record, state=RunState.OUT_OF_TIME, reason=_tell_time_used(record))
     if seen.folder_gone:
         return replace(record, state=RunState.LOST, reason="its folder at the site is gone")
     if state == wire.TERMINATED:

@@ -37,6 +37,10 @@ class Resources:
     qos: str | None = None  # quality of service
 
 
+# What of [resources] only the batch system of a centre can understand; sbatch's options are called alike.
+WORDS_OF_A_CENTRE = ("account", "partition", "qos", "constraint", "reservation", "dependency")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Environment:
     """[environment]: what must be there before the command runs."""
@@ -61,9 +65,9 @@ class Data:
 class Checkpoint:
     """[checkpoint]"""
 
-    folder: str | None = None  # relative to the working folder
+    folder: str | None = None  # relative to the working folder; without one a job gets its notice only at the very end
     signal: str = "TERM"  # what the command gets when the time is nearly up
-    notice: timedelta = timedelta(seconds=120)  # how long before the end
+    notice: timedelta | None = None  # how long before the end; default: two minutes, of a short job less; see folder
     max_links: int | None = None  # refuse to plan more jobs than this
 
 

@@ -84,6 +84,15 @@ def hide_secrets(text: str) -> str:
     return "".join([*pieces, text[last:]])
 
 
+def cover_secrets(text: str, letter: str) -> str:
+    """The same text with `letter` for each of a secret's: every column stays where it was."""
+    pieces, last = [], 0
+    for begin, end, _ in _find_spans(text):
+        pieces += [text[last:begin], "\n".join(letter * len(line) for line in text[begin:end].split("\n"))]
+        last = end
+    return "".join([*pieces, text[last:]])
+
+
 def _find_spans(text: str) -> list[tuple[int, int, str]]:
     if not _SIGNS.search(text):
         return []

@@ -292,9 +292,6 @@ class Site:
     def partition(self, name: str) -> Partition | None:
         return next((one for one in self.partitions if one.name == name), None)
 
-    def find_qos(self, name: str | None) -> Qos | None:
-        return next((one for one in self.qos if one.name == name), None)
-
     def area(self, name: str) -> Area | None:
         return next((one for one in self.storage if one.name == name), None)
 

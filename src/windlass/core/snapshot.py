@@ -8,6 +8,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from windlass.core.toml.writing import format_string
+
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotFile:
@@ -106,18 +108,13 @@ def format_name(path: str) -> str:
     return "".join(letter if letter.isprintable() else _escape_letter(letter) for letter in path)
 
 
-def format_toml_strings(texts: Sequence[str]) -> str:
-    """`"a", "b"`: JSON's escapes are TOML's, but for DEL."""
-    return ", ".join(json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for text in texts)
-
-
 def _format_reason(chosen: Sequence[LeftOut], reason: LeftOutReason, at_most: int) -> str:
     names = [format_name(one.path) + (f" ({format_name(one.note)})" if one.note else "") for one in chosen]
     listed = ", ".join(names[:at_most]) + (f" and {len(names) - at_most} more" if len(names) > at_most else "")
     verb = str(reason) if len(chosen) == 1 else _MANY[reason]
     line = f"left out: {listed}: {verb}"
     if advice := _ADVICE.get(reason):
-        line += "; " + advice.format(pattern=format_toml_strings([chosen[0].pattern]))
+        line += "; " + advice.format(pattern=format_string(chosen[0].pattern))
     return line
 
 

@@ -7,7 +7,9 @@ from pathlib import PurePosixPath
 
 from windlass.core.ignore import escape, read_pattern
 from windlass.core.selection import make_exact_pattern
-from windlass.core.snapshot import format_name, format_toml_strings
+from windlass.core.snapshot import format_name
+from windlass.core.toml.writing import format_value
+from windlass.core.units import format_bytes
 from windlass.errors import SnapshotError
 
 MB = 1_000_000
@@ -46,9 +48,9 @@ def make_refusal(
     if limits.fit(total, count):
         return None
     culprits, does_fit = find_culprits(sizes, limits)
-    suggestion = format_toml_strings([*exclude, *(culprit.pattern for culprit in culprits)])
+    suggestion = format_value([*exclude, *(culprit.pattern for culprit in culprits)])
     raised = _format_raised(total, count, limits)
-    hint = f"leave them out under [run]:\n  exclude = [{suggestion}]\n"
+    hint = f"leave them out under [run]:\n  exclude = {suggestion}\n"
     hint += f"or, if you mean to send them all: {raised}" if does_fit else f"and, if that is not enough: {raised}"
     return SnapshotError(
         _format_excess(total, count, limits, is_cut=is_cut),
@@ -73,16 +75,6 @@ def find_culprits(sizes: Mapping[str, int], limits: Limits) -> tuple[list[Culpri
         for path in chosen:
             del left[path]
     return culprits, fits
-
-
-def format_size(total_bytes: int) -> str:
-    """1.2 GB; the same units as max_mb."""
-    size = float(total_bytes)
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "bytes" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} GB"
 
 
 def _find_biggest(sizes: Mapping[str, int], *, by_bytes: bool) -> tuple[str, str]:
@@ -115,7 +107,7 @@ def _make_folder_pattern(folder: str, inside: Mapping[str, int], *, by_bytes: bo
 
 def _format_excess(total: int, count: int, limits: Limits, *, is_cut: bool) -> str:
     more = "more than " if is_cut else ""
-    what = f"the project has {more}{count:,} files of {more}{format_size(total)} in all"
+    what = f"the project has {more}{count:,} files of {more}{format_bytes(total)} in all"
     if total > limits.max_mb * MB and count > limits.max_files:
         return f"{what}: at most {limits.max_files:,} files and {limits.max_mb:,} MB are sent"
     if count > limits.max_files:
@@ -133,5 +125,5 @@ def _format_raised(total: int, count: int, limits: Limits) -> str:
 
 
 def _format_culprit(culprit: Culprit) -> str:
-    line = f"{format_size(culprit.total_bytes):>9}  {format_name(culprit.label)}"
+    line = f"{format_bytes(culprit.total_bytes):>9}  {format_name(culprit.label)}"
     return line if culprit.count == 1 else f"{line}  ({culprit.count:,} files)"

@@ -107,6 +107,13 @@ def format_human_duration(duration: timedelta) -> str:
     return " ".join([f"{parts[0][0]} {parts[0][1]}", *(f"{number} {unit}" for number, unit in parts[1:2] if number)])
 
 
+def format_exact_duration(duration: timedelta) -> str:
+    """For people who compare it with another: as `format_human_duration`, and nothing is cut."""
+    days, hours, minutes, seconds = _parts(duration)
+    parts = ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
+
+
 def format_bytes(count: int) -> str:
     """For people, in powers of ten: `4.1 MB`, `312 bytes`."""
     if count < 1000:

@@ -1,9 +1,12 @@
 """Post-mortem rules, by the code a user sees.
 
 A rule is a function: symptoms in, diagnoses out. Its docstring is what `windlass explain CODE` prints.
+Its entry in the catalogue says how much it tells of an end: `Standing`.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
 
 from windlass.core.ending.symptoms import Symptoms
 from windlass.core.finding import Diagnosis
@@ -23,87 +26,99 @@ from windlass.diagnoses import (
 
 Rule = Callable[[Symptoms], Iterator[Diagnosis]]
 
-DIAGNOSES: dict[str, Rule] = {
-    "D001": waiting.waits_in_the_queue,
-    "D002": waiting.never_starts,
-    "D003": waiting.nodes_not_available,
-    "D004": waiting.limit_reached,
-    "D005": waiting.held,
-    "D101": ending.not_submitted,
-    "D102": ending.forgotten,
-    "D103": ending.cancelled,
-    "D104": submission.account_refused,
-    "D105": submission.submit_limit,
-    "D106": submission.memory_request,  # before D108: the same refusal says both
-    "D107": submission.time_over_limit,
-    "D108": submission.impossible_shape,
-    "D109": submission.array_too_large,
-    "D110": submission.answer_lost,
-    "D111": submission.malformed_script,
-    "D201": memory.host_memory,
-    "D202": memory.gpu_memory,
-    "D203": software.no_internet,
-    "D204": files.quota,
-    "D205": software.module_missing,
-    "D206": software.command_missing,
-    "D207": gpu.no_kernel_for_gpu,
-    "D208": memory.shared_memory,
-    "D209": gpu.driver_too_old,
-    "D210": gpu.wrong_gpus,
-    "D211": gpu.broken_gpu,
-    "D212": gpu.no_gpu,
-    "D213": gpu.idle_gpus,
-    "D214": memory.memory_nearly_full,
-    "D215": gpu.too_few_cores,
-    "D216": memory.killed,
-    "D217": memory.crashed,
-    "D301": ending.out_of_time,
-    "D302": ending.node_failed,
-    "D303": ending.preempted,
-    "D304": ending.killed_while_saving,
-    "D305": ending.started_again,
-    "D401": distributed.port_taken,
-    "D402": distributed.master_unreachable,
-    "D403": distributed.step_waits,
-    "D404": distributed.layout_mismatch,
-    "D405": distributed.mpi_mismatch,
-    "D406": distributed.locked_memory,
-    "D407": distributed.nccl_timeout,
-    "D408": distributed.nccl_error,
-    "D409": distributed.one_rank_died,
-    "D501": files.folder_not_seen,
-    "D502": files.checkpoint_cut,
-    "D503": files.no_locks,
-    "D504": files.sqlite_shared,
-    "D505": files.disk_failed,
-    "D506": files.read_only,
-    "D507": files.too_many_open_files,
-    "D601": environment.conda_not_active,
-    "D602": environment.module_unknown,
-    "D603": environment.windows_line_ends,
-    "D604": environment.library_too_old,
-    "D605": environment.container_space,
-    "D606": software.tracker_blocks,
-    "D607": software.download_stalls,
-    "D608": environment.scontrol_missing,
-    "D609": environment.wrong_architecture,
-    "D610": environment.library_missing,
-    "D701": trouble.accounting_away,
-    "D702": trouble.login_refused,
-    "D703": trouble.slurm_not_on_path,
-    "D704": trouble.controller_away,
-    "D801": software.python_error,
-    "D900": ending.unknown_failure,
+
+class Standing(Enum):
+    """How much a diagnosis says about the end: where it comes among several."""
+
+    CAUSE = "the reason of an end"
+    SURVIVABLE = "a program may say it and go on: no cause where it died of an exception of another kind"
+    CONSEQUENCE = "of something else that went wrong first"
+    GENERAL = "true, and less telling than a cause"
+    HINT = "worth knowing, and seldom the reason of an end"
+    FALLBACK = "only when nothing else fits, in the order of the catalogue"
+
+
+@dataclass(frozen=True)
+class Entry:
+    rule: Rule
+    standing: Standing = Standing.CAUSE
+
+
+CATALOGUE: dict[str, Entry] = {
+    "D001": Entry(waiting.waits_in_the_queue),
+    "D002": Entry(waiting.never_starts),
+    "D003": Entry(waiting.nodes_not_available),
+    "D004": Entry(waiting.limit_reached),
+    "D005": Entry(waiting.held),
+    "D101": Entry(ending.not_submitted, Standing.GENERAL),
+    "D102": Entry(ending.forgotten),
+    "D103": Entry(ending.cancelled, Standing.GENERAL),
+    "D104": Entry(submission.account_refused),
+    "D105": Entry(submission.submit_limit),
+    "D106": Entry(submission.memory_request),  # before D108: the same refusal says both
+    "D107": Entry(submission.time_over_limit),
+    "D108": Entry(submission.impossible_shape),
+    "D109": Entry(submission.array_too_large),
+    "D110": Entry(submission.answer_lost),
+    "D111": Entry(submission.malformed_script),
+    "D201": Entry(memory.host_memory),
+    "D202": Entry(memory.gpu_memory),
+    "D203": Entry(software.no_internet, Standing.SURVIVABLE),
+    "D204": Entry(files.quota, Standing.SURVIVABLE),
+    "D205": Entry(software.module_missing, Standing.SURVIVABLE),
+    "D206": Entry(software.command_missing),
+    "D207": Entry(gpu.no_kernel_for_gpu),
+    "D208": Entry(memory.shared_memory),
+    "D209": Entry(gpu.driver_too_old),
+    "D210": Entry(gpu.wrong_gpus),
+    "D211": Entry(gpu.broken_gpu),
+    "D212": Entry(gpu.no_gpu),
+    "D213": Entry(gpu.idle_gpus, Standing.HINT),
+    "D214": Entry(memory.memory_nearly_full, Standing.HINT),
+    "D215": Entry(gpu.too_few_cores, Standing.HINT),
+    "D216": Entry(memory.killed, Standing.CONSEQUENCE),
+    "D217": Entry(memory.crashed, Standing.CONSEQUENCE),
+    "D301": Entry(ending.out_of_time, Standing.GENERAL),
+    "D302": Entry(ending.node_failed),
+    "D303": Entry(ending.preempted),
+    "D304": Entry(ending.killed_while_saving),
+    "D305": Entry(ending.started_again, Standing.HINT),
+    "D401": Entry(distributed.port_taken),
+    "D402": Entry(distributed.master_unreachable, Standing.SURVIVABLE),
+    "D403": Entry(distributed.step_waits, Standing.SURVIVABLE),
+    "D404": Entry(distributed.layout_mismatch, Standing.SURVIVABLE),
+    "D405": Entry(distributed.mpi_mismatch),
+    "D406": Entry(distributed.locked_memory, Standing.SURVIVABLE),
+    "D407": Entry(distributed.nccl_timeout, Standing.CONSEQUENCE),
+    "D408": Entry(distributed.nccl_error, Standing.CONSEQUENCE),
+    "D409": Entry(distributed.one_rank_died, Standing.CONSEQUENCE),
+    "D501": Entry(files.folder_not_seen),
+    "D502": Entry(files.checkpoint_cut),
+    "D503": Entry(files.no_locks, Standing.SURVIVABLE),
+    "D504": Entry(files.sqlite_shared, Standing.SURVIVABLE),
+    "D505": Entry(files.disk_failed, Standing.SURVIVABLE),
+    "D506": Entry(files.read_only),
+    "D507": Entry(files.too_many_open_files, Standing.SURVIVABLE),
+    "D601": Entry(environment.conda_not_active),
+    "D602": Entry(environment.module_unknown),
+    "D603": Entry(environment.windows_line_ends),
+    "D604": Entry(environment.library_too_old),
+    "D605": Entry(environment.container_space),
+    "D606": Entry(software.tracker_blocks, Standing.SURVIVABLE),
+    "D607": Entry(software.download_stalls, Standing.SURVIVABLE),
+    "D608": Entry(environment.scontrol_missing, Standing.SURVIVABLE),
+    "D609": Entry(environment.wrong_architecture),
+    "D610": Entry(environment.library_missing),
+    "D701": Entry(trouble.accounting_away, Standing.SURVIVABLE),
+    "D702": Entry(trouble.login_refused, Standing.SURVIVABLE),
+    "D703": Entry(trouble.slurm_not_on_path, Standing.SURVIVABLE),
+    "D704": Entry(trouble.controller_away, Standing.SURVIVABLE),
+    "D801": Entry(software.python_error, Standing.FALLBACK),
+    "D900": Entry(ending.unknown_failure, Standing.FALLBACK),
 }
-FALLBACKS = ("D801", "D900")  # only when nothing else fits, in this order
-_GENERAL = ("D101", "D103", "D301")  # true, and less telling than a cause
-_CONSEQUENCES = ("D407", "D408", "D216", "D217", "D409")  # of something else that went wrong first
-_HINTS = ("D213", "D214", "D215", "D305")  # worth knowing, and seldom the reason of an end
-# A program may say these and go on: they are no cause where it died of an exception of another kind.
-_MAYBE_SURVIVED = (
-    *("D203", "D204", "D205", "D402", "D403", "D404", "D406", "D503", "D504", "D505", "D507"),
-    *("D606", "D607", "D608", "D701", "D702", "D703", "D704"),
-)
+DIAGNOSES: dict[str, Rule] = {code: entry.rule for code, entry in CATALOGUE.items()}
+_FALLBACKS = tuple(entry.rule for entry in CATALOGUE.values() if entry.standing is Standing.FALLBACK)
+_RANKS = {Standing.CAUSE: 0, Standing.FALLBACK: 0, Standing.CONSEQUENCE: 1, Standing.GENERAL: 2, Standing.HINT: 3}
 _QUIET = (RunState.DONE, RunState.SUBMITTING)
 _NO_FAILURE = (*_QUIET, RunState.RUNNING, RunState.WAITING)
 
@@ -115,7 +130,8 @@ def diagnose(symptoms: Symptoms) -> tuple[Diagnosis, ...]:
     """
     if symptoms.record.state in _QUIET and not symptoms.trouble:
         return ()
-    found = [one for code, rule in DIAGNOSES.items() if code not in FALLBACKS for one in rule(symptoms)]
+    rules = [entry.rule for entry in CATALOGUE.values() if entry.standing is not Standing.FALLBACK]
+    found = [one for rule in rules for one in rule(symptoms)]
     late = [one for one in found if not _is_old(symptoms, one)]
     late.sort(key=lambda one: _rank(symptoms, one))
     if not any(_rank(symptoms, one) in (0, 2) for one in late):
@@ -125,15 +141,14 @@ def diagnose(symptoms: Symptoms) -> tuple[Diagnosis, ...]:
 
 def _rank(symptoms: Symptoms, one: Diagnosis) -> int:
     """Causes, what followed from them, what is true of every such end, hints."""
-    if one.code in _HINTS:
-        return 3
-    if one.code in _GENERAL:
-        return 2
-    return 1 if one.code in _CONSEQUENCES or _was_survived(symptoms, one) else 0
+    standing = CATALOGUE[one.code].standing
+    if standing is Standing.SURVIVABLE:
+        return 1 if _was_survived(symptoms, one) else 0
+    return _RANKS[standing]
 
 
 def _was_survived(symptoms: Symptoms, one: Diagnosis) -> bool:
-    if one.code not in _MAYBE_SURVIVED or symptoms.record.state is not RunState.FAILED or not symptoms.tracebacks:
+    if symptoms.record.state is not RunState.FAILED or not symptoms.tracebacks:
         return False
     told = {line.strip() for traceback in symptoms.tracebacks for line in traceback.lines}
     return not symptoms.tracebacks[0].is_secondary and bool(one.evidence) and one.evidence[0] not in told
@@ -143,9 +158,9 @@ def _insert_fallback(symptoms: Symptoms, late: list[Diagnosis]) -> list[Diagnosi
     """An exception of the program's own explains what followed from it; `unknown` is said only of the unexplained."""
     if symptoms.record.state in _NO_FAILURE:
         return late
-    is_explained = any(one.code not in _HINTS for one in late)
-    codes = FALLBACKS[:1] if is_explained else FALLBACKS
-    own = next((told for code in codes if (told := list(DIAGNOSES[code](symptoms)))), [])
+    is_explained = any(CATALOGUE[one.code].standing is not Standing.HINT for one in late)
+    rules = _FALLBACKS[:1] if is_explained else _FALLBACKS
+    own = next((told for rule in rules if (told := list(rule(symptoms)))), [])
     return [*own, *late]
 
 

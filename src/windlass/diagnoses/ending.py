@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from windlass.core.chain import DEFAULT_NOTICE, SHORT_NOTICE
 from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
-from windlass.core.units import format_duration
+from windlass.core.units import format_duration, format_human_duration
 from windlass_job import wire
 
 _MOST_SHOWN = 25
@@ -50,16 +51,35 @@ def cancelled(symptoms: Symptoms) -> Iterator[Diagnosis]:
 def out_of_time(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """All the time that was asked for is used and the training was not finished.
 
-    It goes on from its last checkpoint with `windlass resume`, for as long again or for `--time`.
+    It goes on from its last checkpoint with `windlass resume`, for as long again or for `--time`. Without checkpoints
+    it begins anew: name the folder they are in ([checkpoint] folder), or ask for more time.
     """
-    record = symptoms.record
-    if record.state is RunState.OUT_OF_TIME:
-        yield Diagnosis(
-            code="D301",
-            message=record.reason or "its time was used up",
-            evidence=(f"link {record.link} of {record.links}",) if record.link else (),
-            hint=symptoms.again if not symptoms.is_foreign else "ask for more time, or save and go on in another job",
-        )
+    record, plan = symptoms.record, symptoms.plan
+    if record.state is not RunState.OUT_OF_TIME:
+        return
+    is_saved = plan is None or plan.checkpoint_folder is not None
+    evidence = (
+        f"link {record.link} of {record.links}" if record.link and record.links > 1 else "",
+        "" if is_saved else "no checkpoint folder is named, so a resume begins anew",
+    )
+    hint = symptoms.again if is_saved else "more time (resources.time), or save, and go on from what was saved"
+    yield Diagnosis(
+        code="D301",
+        message="".join((record.reason or "its time was used up", _tell_notice(symptoms))),
+        evidence=tuple(line for line in evidence if line),
+        hint="ask for more time, or save and go on in another job" if symptoms.is_foreign else hint,
+        patch=() if is_saved else (set_to("checkpoint.folder", "checkpoints"),),
+    )
+
+
+def _tell_notice(symptoms: Symptoms) -> str:
+    """How long before the end it was asked to stop: Slurm's signal may come earlier than it was told to."""
+    asked = [one for one in symptoms.events if one.kind == wire.STOP_REQUESTED and one.text == "notice"]
+    if symptoms.plan is None or not asked:
+        return ""
+    began = [one.time for one in symptoms.events if one.kind == wire.LINK_STARTED and one.link == asked[-1].link]
+    left = timedelta(seconds=int(began[-1] - asked[-1].time)) + symptoms.plan.link_time if began else timedelta(0)
+    return f"; Windlass asked it to stop {format_human_duration(max(left, symptoms.plan.notice))} before the end"
 
 
 def node_failed(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -87,12 +107,15 @@ def killed_while_saving(symptoms: Symptoms) -> Iterator[Diagnosis]:
     told = [one for one in symptoms.events if one.kind == wire.STOP_REQUESTED and one.text == "notice"]
     ended = [one for one in symptoms.events if one.kind == wire.COMMAND_ENDED and told and one.time >= told[-1].time]
     was_killed = record.state is RunState.OUT_OF_TIME and "killed" in (record.reason or "")
-    if was_killed and told and not ended:
-        notice = symptoms.plan.notice if symptoms.plan else timedelta(seconds=120)
+    # Where nothing is saved nobody has to listen: D301 says so.
+    saves = symptoms.plan is None or symptoms.plan.checkpoint_folder or symptoms.plan.notice > SHORT_NOTICE
+    if was_killed and told and not ended and saves:
+        notice = symptoms.plan.notice if symptoms.plan else DEFAULT_NOTICE
         longer = min(2 * notice, _LONGEST_NOTICE, symptoms.plan.link_time / 2 if symptoms.plan else _LONGEST_NOTICE)
         yield Diagnosis(
             code="D304",
-            message=f"it was told {format_duration(notice)} before the end and had not stopped when Slurm killed it",
+            message=f"it was told {format_human_duration(notice)} before the end "
+            "and had not stopped when Slurm killed it",
             evidence=("nothing after the signal: it does not listen to it, or saving takes longer",),
             hint="save in a handler of the signal; see docs/how-to/long-trainings.md",
             patch=(set_to("checkpoint.notice", format_duration(longer)),) if longer > notice else (),

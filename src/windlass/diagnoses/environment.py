@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
+from windlass.core.seen.areas import fill_in
 
 _CONDA = re.compile(
     r"CommandNotFoundError: Your shell has not been properly configured to use 'conda activate'|"
@@ -107,17 +108,13 @@ def container_space(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """
     if line := symptoms.fatal(_CONTAINER):
         cache = symptoms.site.software.container_cache if symptoms.site else None
-        patch = (
-            tuple(set_to(f"run.env.{name}", cache) for name in ("APPTAINER_CACHEDIR", "APPTAINER_TMPDIR"))
-            if cache
-            else ()
-        )
+        disk = f"a large disk, here {cache}" if cache else "a large disk"
         yield Diagnosis(
             code="D605",
             message="the container's image did not fit into the folder where it is unpacked",
             evidence=(line,),
-            hint="APPTAINER_TMPDIR and APPTAINER_CACHEDIR on a large disk; build once and send the .sif file",
-            patch=patch,
+            hint=f"APPTAINER_TMPDIR and APPTAINER_CACHEDIR on {disk}; build once and send the .sif file",
+            patch=_use_cache(fill_in(cache, symptoms.facts)) if cache else (),
         )
 
 
@@ -166,8 +163,15 @@ def _use_conda(symptoms: Symptoms) -> tuple[Setting, ...]:
     found = re.search(r"conda activate ([\w./-]+)", text)
     if found is None:
         return ()
-    line = f'source \\"$(conda info --base)/etc/profile.d/conda.sh\\" && conda activate {found[1]}'
+    line = f'source "$(conda info --base)/etc/profile.d/conda.sh" && conda activate {found[1]}'
     return () if "profile.d/conda.sh" in text else (set_to("environment.activate", line),)
+
+
+def _use_cache(folder: str) -> tuple[Setting, ...]:
+    """Nothing where the path still holds a variable: what is in [run.env] stands in quotes, and none is filled in."""
+    if "$" in folder:
+        return ()
+    return tuple(set_to(f"run.env.{name}", folder) for name in ("APPTAINER_CACHEDIR", "APPTAINER_TMPDIR"))
 
 
 def _next_line(symptoms: Symptoms, line: str) -> tuple[str, ...]:

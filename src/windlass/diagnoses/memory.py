@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from windlass.core.ending.symptoms import Symptoms, set_to
+from windlass.core.ending.symptoms import JobFacts, Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
@@ -40,6 +40,7 @@ _CRASHES = {
 }
 _BUS_ERROR, _KILLED = 135, 137
 _NEARLY = 0.9
+_FAR_BELOW = 0.5
 
 
 def host_memory(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -180,20 +181,22 @@ def _tell_use(symptoms: Symptoms) -> str | None:
     job = symptoms.job
     if job is None or job.asked_memory_mb is None:
         return None
-    seen = f"; Slurm saw {job.used_memory_mb} MB in one task" if job.used_memory_mb else ""
+    seen = f"; Slurm saw {job.used_memory_mb} MB in one task" if _is_telling(job) else ""
     return f"it had asked for {job.asked_memory_mb} MB a node{seen}"
+
+
+def _is_telling(job: JobFacts) -> bool:
+    """Slurm samples the use: a number far below what was asked for was taken too early and only misleads."""
+    tasks_a_node = max(1, (job.tasks or 1) // max(1, job.nodes or 1))
+    return (job.used_memory_mb or 0) * tasks_a_node >= (job.asked_memory_mb or 0) * _FAR_BELOW
 
 
 def _more_memory(symptoms: Symptoms) -> tuple[Setting, ...]:
     """Half as much again, rounded up, as far as a node has it."""
     plan, job = symptoms.plan, symptoms.job
     had = (plan.memory_mb if plan else None) or (job.asked_memory_mb if job else None)
-    if (
-        plan is None
-        or not had
-        or plan.memory_mb == 0
-        or (symptoms.site and not symptoms.site.rules.memory_can_be_asked)
-    ):
+    has_all = plan is not None and plan.memory_mb == 0
+    if not had or has_all or (symptoms.site and not symptoms.site.rules.memory_can_be_asked):
         return ()
     step = 1024 if had >= 4096 else 256
     wanted = -(-had * 3 // (2 * step)) * step
@@ -203,13 +206,14 @@ def _more_memory(symptoms: Symptoms) -> tuple[Setting, ...]:
 
 
 def _node_memory(symptoms: Symptoms) -> int | None:
-    plan = symptoms.plan
-    if plan is None or plan.partition is None:
+    plan, job = symptoms.plan, symptoms.job
+    name = plan.partition if plan else job.partition if job else None
+    if name is None:
         return None
-    seen = symptoms.facts.partition(plan.partition)
+    seen = symptoms.facts.partition(name)
     if seen is not None and seen.memory_mb_per_node:
         return seen.memory_mb_per_node
-    partition = symptoms.site.partition(plan.partition) if symptoms.site else None
+    partition = symptoms.site.partition(name) if symptoms.site else None
     kinds = [symptoms.site.node_type(name) for name in partition.nodes] if symptoms.site and partition else []
     sizes = [kind.memory_gb for kind in kinds if kind is not None and kind.memory_gb]
     return int(max(sizes) * 1024) if sizes else None

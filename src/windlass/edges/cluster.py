@@ -3,10 +3,18 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from windlass.core.exactly_once import pick_own_jobs
 from windlass.core.jobs import JobSeen
 from windlass.core.site import Site
-from windlass.edges.host import Completed, Host, Reply, Request, make_command, read_completed
+from windlass.edges.host import (
+    Completed,
+    Host,
+    Reply,
+    Request,
+    make_command,
+    make_commands,
+    read_all_completed,
+    read_completed,
+)
 from windlass.errors import ClusterRefused, ClusterUnavailable, SiteNotReady, WindlassError
 from windlass.schedulers import SCHEDULERS
 from windlass.schedulers.answers import AccountingUnavailable, ExpectedStart, Refusal, Unavailable
@@ -66,11 +74,6 @@ class Cluster:
         old = self._ask_singly(told.queue, wanted) if told.problem else told.history
         return replace(self._make_look(merge_jobs(told.queue, old), told.problem), extra=told.extra)
 
-    def find_token(self, run_id: str, token: str, since: float) -> Look:
-        """Jobs of exactly this submission, whatever their number."""
-        look = self.look_by_name(run_id, since)
-        return replace(look, jobs=pick_own_jobs(look.jobs, run_id=run_id, token=token))
-
     def look_by_name(self, name: str, since: float) -> Look:
         """All my jobs in the queue, and those of this name in the history."""
         told = self._ask(lambda dialect: [dialect.make_history_by_name_command(name, since)])
@@ -96,14 +99,11 @@ class Cluster:
             raise_if_unavailable(done, self.site)
         return tuple(job for done in answers for job in read_jobs(done.out))
 
-    def estimate_start(self, script: str) -> ExpectedStart | Refusal:
-        """Submits nothing; a refusal here would be one of the real submission too."""
-        (done,) = self.run([make_estimate_command(script)])
-        raise_if_unavailable(done, self.site)
-        return read_estimate(done.out, done.err, done.exit_code)
-
     def estimate_starts(self, texts: Sequence[str]) -> list[ExpectedStart | Refusal]:
-        """Of several scripts that lie nowhere yet, in one round trip: sbatch reads them from its input."""
+        """Of several scripts that lie nowhere yet, in one round trip: sbatch reads them from its input.
+
+        Submits nothing; a refusal here would be one of the real submission too.
+        """
         asked = [
             make_command(
                 make_estimate_command(),
@@ -120,8 +120,12 @@ class Cluster:
         return [read_estimate(done.out, done.err, done.exit_code) for done in answers]
 
     def run(self, commands: Sequence[Sequence[str]]) -> list[Completed]:
-        """These commands of Slurm's in one round trip."""
-        return [read_completed(reply) for reply in self.host.ask([self.make_request(argv) for argv in commands])]
+        """These commands of Slurm's in one round trip, side by side and together no longer than one may take."""
+        if not commands:
+            return []
+        asked = [self.make_request(argv) for argv in commands]
+        [reply] = self.host.ask([make_commands(asked, limit_s=TIMEOUT_S)])
+        return read_all_completed(reply, len(asked))
 
     def make_request(self, argv: Sequence[str]) -> Request:
         return make_command(argv, timeout_s=TIMEOUT_S, path_prefix=self.site.software.slurm_path, idempotent=True)

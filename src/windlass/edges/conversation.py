@@ -85,7 +85,14 @@ class Conversation:
         if self._channel is None:
             self._channel = self._open_channel()
             self._was_connected = True
-        replies = self._channel.exchange(requests, patience_s=_count_patience_s(requests))
+        try:
+            replies = self._channel.exchange(requests, patience_s=_count_patience_s(requests))
+        except (ChannelClosed, WindlassError):
+            raise
+        except BaseException:
+            # Ctrl-C in the midst of it: whoever asks next on this channel would read the answer to this question.
+            self.close()
+            raise
         self.round_trips += 1
         return replies
 

@@ -95,12 +95,15 @@ def read_completed(reply: Reply) -> Completed:
     )
 
 
-def make_commands(commands: Sequence[Request]) -> Request:
-    """Several of `make_command` as one request: the deputy runs some of them at the same time."""
+def make_commands(commands: Sequence[Request], *, limit_s: float | None = None) -> Request:
+    """Several of `make_command` as one request: the deputy runs some of them at the same time.
+
+    limit_s: for all of them together; what has not ended by then has timed out.
+    """
     arguments = [{**one.arguments, "stdin_bytes": len(one.payload)} for one in commands]
     return Request(
         operation="run_all",
-        arguments={"commands": arguments},
+        arguments={"commands": arguments, "limit_s": limit_s},
         payload=b"".join(one.payload for one in commands),
         idempotent=all(one.idempotent for one in commands),
     )

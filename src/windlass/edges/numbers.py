@@ -130,9 +130,8 @@ def _find_row(area: Area, place: Disk, told: dict[str, str]) -> tuple[str, Quota
     """Of the area's own command; of another's where that one tells of the group whose quota it is."""
     if not area.quota_command:
         return None
-    reports = {
-        name.removeprefix("quota "): read_quotas(text) for name, text in told.items() if name.startswith("quota ")
-    }
+    texts = {name.removeprefix("quota "): text for name, text in told.items() if name.startswith("quota ")}
+    reports = {command: read_quotas(text, command) for command, text in texts.items()}
     own = pick_quota(reports.pop(area.quota_command, ()), place, per_group=area.per_group)
     if own is not None and own.is_for(per_group=area.per_group):
         return area.quota_command, own

@@ -53,15 +53,18 @@ def list_site_names(folders: Folders) -> list[str]:
     return sorted({path.stem for folder in (_shipped_folder(), folders.sites) for path in _list_files(folder)})
 
 
-def add_site(name: str, text: str, folders: Folders, *, replace: bool = False) -> Path:
-    """Save a site file of the user's, after reading it. Whole or not at all, and never over another by accident."""
+def add_site(name: str, text: str, folders: Folders, *, replace: bool = False, hint: str | None = None) -> Path:
+    """Save a site file of the user's, after reading it. Whole or not at all, and never over another by accident.
+
+    `hint`: the command that would replace it.
+    """
     if not _is_site_name(name):
         raise UsageError(f"{name!r:.80} cannot be the name of a site", hint="use letters, digits, - and _")
     path = folders.sites / f"{name}.toml"
     check_site_text(name, text, folders)
     if not replace and is_there(path):
         raise ConfigError(
-            f"there is a site {name!r} of yours already: {path}", hint=f"windlass site add {name} --replace"
+            f"there is a site {name!r} of yours already: {path}", hint=hint or "the same command with --replace"
         )
     _save(path, text, replace=replace)
     return path
@@ -142,7 +145,8 @@ def _is_site_name(name: str) -> bool:
 def _make_not_found(name: str, folders: Folders) -> NotFound:
     names = list_site_names(folders)
     found = nearest(name, names)
-    hint = f"did you mean {found!r}?" if found else "windlass site add NAME makes one of your own"
+    hint = "windlass site discover HOST drafts one from its Slurm; windlass site add NAME --host HOST makes a small one"
+    hint = f"did you mean {found!r}? windlass site discover HOST drafts a new one" if found else hint
     return NotFound(f"there is no site {name[:80]!r}", details=[f"sites: {', '.join(names)}"], hint=hint)
 
 

@@ -29,9 +29,9 @@ from windlass.core.snapshot import (
     SnapshotFile,
     format_left_out,
     format_name,
-    format_toml_strings,
 )
 from windlass.core.snapshot_limits import Limits, make_refusal
+from windlass.core.toml.writing import format_string, format_value
 from windlass.edges.git import GitFailed, GitState, fetch_diff, fetch_git_state
 from windlass.edges.hashing import Hashed, Hasher, UnsteadyFile, load_verified
 from windlass.edges.links import find_unsent, read_inner_link
@@ -81,7 +81,7 @@ class Snapshot:
         raise SnapshotError(
             f"{format_name(name)} changed while the project was being sent",
             hint="run the same command again; a file that changes all the time is left out by "
-            f"exclude = [{format_toml_strings([make_exact_pattern(name)])}] under [run]",
+            f"exclude = {format_value([make_exact_pattern(name)])} under [run]",
         )
 
 
@@ -245,7 +245,7 @@ def _warn_of_include(include: Patterns, found: Found) -> list[str]:
         for pattern in include.patterns
         if not pattern.is_negated and not any(map(Patterns([pattern]).matches, found.paths))
     ]
-    return [f"include: no file matches {format_toml_strings([text])}" for text in unmet]
+    return [f"include: no file matches {format_string(text)}" for text in unmet]
 
 
 def _find_cache_file(folder: Path | None, project: Path) -> Path | None:
@@ -285,6 +285,6 @@ def _make_unreadable(problems: Sequence[tuple[str, str]]) -> SnapshotError:
     return SnapshotError(
         f"{count} of the project cannot be read",
         details=named,
-        hint=f"make them readable, or leave them out under [run]:\n  exclude = [{format_toml_strings(patterns)}]",
+        hint=f"make them readable, or leave them out under [run]:\n  exclude = {format_value(patterns)}",
         done="nothing was sent",
     )

@@ -41,9 +41,6 @@ class SshMaster:
         """Whether the user has a master of their own open, as their configuration names it."""
         return self._check({"ControlMaster": "no"})
 
-    def is_open(self) -> bool:
-        return self.find() is not None
-
     def open(self, *, interactive: bool, persist: timedelta | None = None) -> dict[str, str]:
         """The options of the open connection; opens ours when there is none.
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from windlass.core.facts import Association, Facts, Reservation, SeenPartition, SeenQos
 from windlass.core.site import Site
-from windlass.edges.cluster import TIMEOUT_S, make_unavailable_error
+from windlass.edges.cluster import make_unavailable_error
 from windlass.edges.host import Completed, Host, Reply, Request, make_command, make_commands, read_all_completed
 from windlass.edges.numbers import add_numbers, make_number_requests
+from windlass.errors import ClusterUnavailable
 from windlass.schedulers.slurm import limits, survey
 from windlass.schedulers.slurm.queue_counts import make_count_command, read_counts
-from windlass.schedulers.slurm.refusals import read_unavailable
+from windlass.schedulers.slurm.refusals import keep_lines, read_unavailable
 from windlass.schedulers.slurm.reservations import make_reservations_command, read_reservations
 
 _COMMANDS = {
@@ -30,16 +31,24 @@ _OF_THE_MACHINE = (
     *("user", "home", "root", "python_version", "free_mb", "free_files"),
     *("inside_job", "architecture", "glibc"),
 )
+# A controller that is down takes 10 s to be told so; who waits for a plan does not wait for a sick Slurm much longer.
+_ONE_ANSWER_S = 30.0
+_ALL_ANSWERS_S = 45.0
+# More lines than any site has: such an answer is no answer, and nothing that follows was made for it.
+_MOST_LINES = {"partitions": 5_000, "qos": 5_000, "reservations": 5_000, "config": 5_000}
+_MOST_OTHER_LINES = 200_000
+_OF_THE_CONTROLLER = ("partitions", "nodes", "config", "queue")
 
 
 def take_survey(host: Host, site: Site, now: float) -> Facts:
-    """Raises ClusterUnavailable when the controller is silent, SiteNotReady when there is no Slurm."""
+    """Raises ClusterUnavailable when Slurm is silent or tells nothing, SiteNotReady when there is none."""
     commands = [
-        make_command(argv, timeout_s=TIMEOUT_S, path_prefix=site.software.slurm_path, idempotent=True)
+        make_command(argv, timeout_s=_ONE_ANSWER_S, path_prefix=site.software.slurm_path, idempotent=True)
         for argv in _COMMANDS.values()
     ]
     commands += make_number_requests(site, now)
-    machine, answers = host.ask([Request(operation="facts", arguments={"root": site.root}), make_commands(commands)])
+    look = Request(operation="facts", arguments={"root": site.root})
+    machine, answers = host.ask([look, make_commands(commands, limit_s=_ALL_ANSWERS_S)])
     done = read_all_completed(answers, len(commands))
     told = _Told(done=dict(zip(_COMMANDS, done, strict=False)))
     told.raise_if_unavailable(site)
@@ -51,26 +60,44 @@ class _Told:
     done: dict[str, Completed]
 
     def get(self, name: str) -> str | None:
-        """What a command said, None when it failed."""
+        """What a command said, None when it failed or said what no site can have to say."""
         done = self.done[name]
-        return done.out if done.exit_code == 0 and not done.timed_out else None
+        if done.exit_code != 0 or done.timed_out:
+            return None
+        return done.out if done.out.count("\n") <= _MOST_LINES.get(name, _MOST_OTHER_LINES) else None
 
     def raise_if_unavailable(self, site: Site) -> None:
         done = self.done["partitions"]
         problem = read_unavailable(done.out, done.err, done.exit_code, timed_out=done.timed_out)
         if problem is not None:
             raise make_unavailable_error(problem, site)
+        if all(self.get(name) is None for name in _OF_THE_CONTROLLER):
+            raise ClusterUnavailable(
+                f"{site.name}: Slurm could not be asked: {_tell_end(done)}",
+                said=keep_lines(done.err) or None,
+                hint=f"windlass site check {site.name}",
+            )
+
+
+def _tell_end(done: Completed) -> str:
+    if done.timed_out:
+        return "scontrol did not answer in time"
+    if done.exit_code:
+        return f"scontrol ended with exit code {done.exit_code}"
+    return "what scontrol says is too long to be true"
 
 
 def _make_facts(machine: Reply, told: _Told, now: float) -> Facts:
     seen = machine.values if machine.ok else {}
     config = survey.read_config(told.get("config") or "")
+    version = survey.read_version(told.get("version") or "")
     queue = told.get("queue")
     queued = None if queue is None else read_counts(queue)
     return Facts(
         **{name: seen.get(name) for name in _OF_THE_MACHINE},
         groups=tuple(seen["groups"]) if seen.get("groups") else None,
-        scheduler_version=survey.read_version(told.get("version") or ""),
+        scheduler_version=version,
+        allows_children=survey.read_allows_children(version),
         partitions=_read_partitions(told, config),
         associations=_read_associations(told, config),
         qos=_read_qos(told, config),

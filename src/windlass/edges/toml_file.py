@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from windlass.core.toml.reading import Path as KeyPath
-from windlass.core.toml.reading import format_key
+from windlass.core.toml.reading import format_path
 from windlass.errors import ConfigError
 
 MAX_BYTES = 1_000_000
@@ -72,7 +72,7 @@ def _find_too_deep(values: dict[str, object]) -> str | None:
     while waiting:
         path, value = waiting.pop()
         if len(path) > MAX_DEPTH:
-            return f"{format_key(path[:_DEPTH_SHOWN])}.…"
+            return f"{format_path(path[:_DEPTH_SHOWN])}.…"
         if isinstance(value, dict):
             waiting += [((*path, key), inner) for key, inner in value.items() if isinstance(inner, dict | list)]
         elif isinstance(value, list):

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from windlass.core.finding import Severity
 from windlass.core.sbatch.script import Script
+from windlass.core.secret_words import hide_secrets
 from windlass.core.site import Site
 from windlass.lint import (
     body,
@@ -60,6 +61,7 @@ RULES: dict[str, Rule] = {
     "S129": options.option_is_abbreviated,
     "S130": options.options_exclude_each_other,
     "S131": options.gres_is_wrong,
+    "S132": options.array_is_wrong,
     "S140": requests.time_is_missing,
     "S141": requests.time_is_in_minutes,
     "S142": requests.time_is_minutes_and_seconds,
@@ -104,6 +106,7 @@ RULES: dict[str, Rule] = {
     "S407": launching.meeting_point_is_local,
     "S408": launching.srun_forgets_the_cores,
     "S409": launching.horovod_with_workers,
+    "S410": launching.several_launchers_a_node,
     "S501": variables.launcher_is_deprecated,
     "S502": variables.variable_was_renamed,
     "S503": variables.variable_does_not_exist,
@@ -167,4 +170,5 @@ def matches(code: str, wanted: Collection[str]) -> bool:
 def _apply(code: str, rule: Rule, subject: Subject) -> Iterator[Mark]:
     for mark in rule(subject):
         why = (rule.__doc__ or "").strip().split("\n\n")[0]
-        yield replace(mark, code=code, why=" ".join(why.split()))
+        hint = hide_secrets(mark.hint) if mark.hint else mark.hint
+        yield replace(mark, code=code, message=hide_secrets(mark.message), hint=hint, why=" ".join(why.split()))

@@ -7,7 +7,8 @@ from windlass.core.finding import Severity
 from windlass.lint.mark import Mark
 from windlass.lint.subject import Subject
 
-_TRIFLES = frozenset(["echo", "printf", "date", "deactivate", "times", "sleep", "unset", "wait", "true"])
+_TRIFLES = frozenset(["echo", "printf", "date", "deactivate", "times", "sleep", "unset", "wait", "true", "pwd"])
+_LEAVES = re.compile(r"\|\|\s*(?:exit|\{|\()|\bexit\s+(?:[1-9]|[\"']?\$)|\$\?")
 _SET_E = re.compile(r"^[ \t]*set\s+(?:-\w+\s+)*-(?:\w*e\w*|o\s+errexit)", re.MULTILINE)
 _SHEBANG_E = re.compile(r"^#!.*sh\s+(?:-\w+\s+)*-\w*e")
 _BACKGROUND = re.compile(r"(?<![&|>])&\s*(?:#.*)?$")
@@ -34,7 +35,13 @@ def exit_code_is_lost(subject: Subject) -> Iterator[Mark]:
     commands = [one for one in subject.commands if one.words and one.line >= subject.script.body]
     if not commands or not subject.trainings or _stops_at_errors(subject):
         return
+    if commands[-1].words == ("exit",) and len(commands) > 1:
+        commands.pop()  # it ends as the command before it
     last = commands[-1]
+    if last.words == ("exit", "0") and last.is_certain and not _LEAVES.search(subject.body):
+        message = "the job ends well, whatever became of the training"
+        yield subject.at_command(last, Severity.WARNING, message, hint="set -e at the top, or: exit $?")
+        return
     words = last.words[:2] if last.words[0] == "conda" else last.words[:1]
     if (words[0] in _TRIFLES and words[0] != "wait") or words == ("conda", "deactivate"):
         message = f"the job ends as {' '.join(words)} does, whatever became of the training"

@@ -15,6 +15,7 @@ _SIGNS = re.compile(
     r"wget|curl|\bgit\b|\bpip[\d.]*\b|conda|mamba|install|\buv\b|\bhf\b|huggingface|download|://|wandb|comet|neptune|clearml"
     r"|mlflow|rsync|\bscp\b|sftp|\baws\b|gsutil|rclone|apptainer|singularity|kaggle|gdown|aria2|azcopy|\bnpm\b|\bapt"
 )
+_TOML_LINE = re.compile(r'(\w+) = "([^"]*)"')
 
 
 def uses_the_internet(subject: Subject) -> Iterator[Mark]:
@@ -78,8 +79,15 @@ def _mark_use(subject: Subject, use: Use, message: str) -> Mark:
         line=use.line,
         column=use.column,
         length=max(1, len(use.what.split()[0])) if use.what.split() else 1,
-        hint=use.hint or None,
+        hint=_say_in_shell(use.hint) or None,
     )
+
+
+def _say_in_shell(hint: str) -> str:
+    """What is meant for the run file, as a script says it."""
+    head, _, rest = hint.partition("\n")
+    match = _TOML_LINE.fullmatch(rest)
+    return f"export {match[1]}={match[2]}" if head == "[run.env]" and match else hint
 
 
 def _is_home(path: str, site: Site) -> bool:

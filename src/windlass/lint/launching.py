@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.source.shell_commands import ShellCommand
+from windlass.core.source.shell_commands import ShellCommand, find_exports
 from windlass.lint.mark import Edit, Mark
 from windlass.lint.subject import Subject
 
 _NPROC = re.compile(r"--?nproc[-_]per[-_]node[= ]+(\d+)")
 _PORT = re.compile(r"(?:--(?:master|main_process)[-_]port[= ]+|--rdzv[-_]endpoint[= ]+\S+:)(\d{4,5})\b")
+_OWN_TASKS = re.compile(r"(?:^|\s)(?:-n\s?\d|--ntasks|--ntasks-per-node)")
+_OWN_CORES = re.compile(r"-c\d*$|--cpus-per-task|-c=|--cpu[-_]bind=\S*(?:mask_|map_|\$)")
 _LOCAL = ("localhost", "127.0.0.1", "0.0.0.0", "::1")
 _SPREADS = re.compile(
     r"DataParallel|--?gpus|devices|strategy|ddp|fsdp|deepspeed|multi[-_]?gpu|world[-_]size", re.IGNORECASE
@@ -34,7 +36,10 @@ def other_nodes_stay_idle(subject: Subject) -> Iterator[Mark]:
 
 
 def other_tasks_stay_idle(subject: Subject) -> Iterator[Mark]:
-    """--ntasks makes room for processes and starts none: python alone is one process, the rest is paid for nothing."""
+    """--ntasks makes room for processes and starts none: python alone is one process.
+
+    Unless it starts threads or workers of its own, the rest is paid for nothing.
+    """
     if subject.tasks < 2 or not subject.trainings or subject.starts_elsewhere or subject.nodes > 1:
         return
     if any(starters for _, starters in subject.trainings) or subject.calls("srun", "mpirun", "mpiexec"):
@@ -42,7 +47,9 @@ def other_tasks_stay_idle(subject: Subject) -> Iterator[Mark]:
     command, _ = subject.trainings[0]
     message = f"{subject.tasks} tasks are asked for, and one process is started"
     hint = "srun python …, or --ntasks=1 with --cpus-per-task"
-    yield subject.at_command(command, Severity.ERROR, message, hint=hint)
+    # One program may use all the cores by threads of its own; with a GPU for each task more processes were meant.
+    is_meant = subject.has("gpus-per-task", "ntasks-per-gpu") or subject.gpus_per_node == subject.tasks
+    yield subject.at_command(command, Severity.WARNING if is_meant else Severity.ADVICE, message, hint=hint)
 
 
 def processes_and_gpus_differ(subject: Subject) -> Iterator[Mark]:
@@ -56,11 +63,14 @@ def processes_and_gpus_differ(subject: Subject) -> Iterator[Mark]:
 
 def one_process_for_several_gpus(subject: Subject) -> Iterator[Mark]:
     """Several GPUs and one process: unless the program spreads itself, all but one GPU stay idle."""
-    if subject.gpus_per_node < 2 or subject.tasks > 1 or len(subject.trainings) != 1 or subject.starts_elsewhere:
+    if subject.gpus_per_node < 2 or subject.tasks > 1 or not subject.trainings or subject.starts_elsewhere:
         return
-    command, starters = subject.trainings[0]
-    words = " ".join(subject.flat(command))
-    if not starters and not _SPREADS.search(words) and "torch.distributed" not in words:
+    # Several may be one for each GPU, unless they are branches of which one is taken.
+    if len(subject.trainings) > 1 and any(one.is_certain for one, _ in subject.trainings):
+        return
+    said = [" ".join(subject.flat(one)) for one, _ in subject.trainings]
+    command, _ = subject.trainings[0]
+    if not any(starters for _, starters in subject.trainings) and not any(_SPREADS.search(one) for one in said):
         message = f"{subject.gpus_per_node} GPUs, and one process"
         hint = f"torchrun --standalone --nproc_per_node={subject.gpus_per_node} train.py"
         yield subject.at_command(command, Severity.WARNING, message, hint=hint)
@@ -72,9 +82,7 @@ def tasks_and_gpus_differ(subject: Subject) -> Iterator[Mark]:
     if gpus < 2 or tasks == gpus or subject.has("ntasks-per-gpu", "gpus-per-task"):
         return
     for command, starters in subject.trainings:
-        if starters == ("srun",) and not re.search(
-            r"(?:^|\s)(?:-n\s?\d|--ntasks|--ntasks-per-node)", " ".join(command.words)
-        ):
+        if starters == ("srun",) and not _OWN_TASKS.search(" ".join(command.words)):
             message = f"srun starts {tasks} process{'es' if tasks > 1 else ''} a node, and {gpus} GPUs are asked for"
             yield subject.at_command(command, Severity.WARNING, message, hint=f"#SBATCH --ntasks-per-node={gpus}")
             return
@@ -87,6 +95,7 @@ def port_is_fixed(subject: Subject) -> Iterator[Mark]:
     if subject.exports.get("MASTER_PORT", "").isdecimal():
         command = next(one for one in subject.commands if "MASTER_PORT" in " ".join((*one.words, *one.assignments)))
         yield _mark_port(subject, command, subject.exports["MASTER_PORT"])
+    yield from _find_port_variables(subject)
     for command, _ in subject.trainings:
         if match := _PORT.search(" ".join(subject.flat(command))):
             yield _mark_port(subject, command, match[1])
@@ -111,7 +120,8 @@ def srun_forgets_the_cores(subject: Subject) -> Iterator[Mark]:
         words = subject.flat(command)
         if not words or subject.base(words[0]) != "srun" or not _runs_something(words):
             continue
-        if not any(re.match(r"-c\d*$|--cpus-per-task|-c=", word) for word in words):
+        # Who binds by hand has said which cores each task gets.
+        if not any(_OWN_CORES.match(word) for word in words):
             line = subject.script.body
             export = "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK"
             start = subject.offset(line)
@@ -137,10 +147,45 @@ def horovod_with_workers(subject: Subject) -> Iterator[Mark]:
             yield subject.at_command(command, Severity.ADVICE, message, hint="horovodrun --gloo, or torch.distributed")
 
 
+def several_launchers_a_node(subject: Subject) -> Iterator[Mark]:
+    """srun starts torchrun once for each task, and torchrun starts a process for each GPU: with two tasks a node there
+    are twice as many processes as GPUs. One task a node is enough for torchrun.
+    """
+    tasks = subject.tasks_per_node
+    if tasks < 2:
+        return
+    for command, starters in subject.trainings:
+        words = " ".join(subject.flat(command))
+        own = _OWN_TASKS.search(" ".join(subject.flat(command)[: _find_launcher(subject, command)]))
+        match = _NPROC.search(words)
+        if starters[:1] == ("srun",) and "torchrun" in starters and not own and not (match and match[1] == "1"):
+            message = f"srun starts {tasks} launchers a node"
+            hint = "#SBATCH --ntasks-per-node=1, or: srun --ntasks-per-node=1 torchrun …"
+            yield subject.at_command(command, Severity.WARNING, message, hint=hint)
+            return
+
+
+def _find_launcher(subject: Subject, command: ShellCommand) -> int:
+    names = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
+    words = subject.flat(command)
+    return next((at for at, word in enumerate(words) if subject.base(word) in names), len(words))
+
+
+def _find_port_variables(subject: Subject) -> Iterator[Mark]:
+    """A variable of any name that a training gets its port from."""
+    used = " ".join(word for command, _ in subject.trainings for word in subject.flat(command))
+    for command in subject.commands:
+        given = find_exports((command,))
+        for name, value in given.items():
+            is_used = re.search(rf"\$(?:{name}\b|\{{{name}\}})", used)
+            if name.endswith("PORT") and name != "MASTER_PORT" and re.fullmatch(r"\d{4,5}", value) and is_used:
+                yield _mark_port(subject, command, value, name=name)
+
+
 def _runs_something(words: list[str]) -> bool:
     return any(not word.startswith("-") for word in words[1:])
 
 
-def _mark_port(subject: Subject, command: ShellCommand, port: str) -> Mark:
-    hint = "export MASTER_PORT=$((10000 + SLURM_JOB_ID % 20000))"
+def _mark_port(subject: Subject, command: ShellCommand, port: str, *, name: str = "MASTER_PORT") -> Mark:
+    hint = f"export {name}=$((10000 + SLURM_JOB_ID % 20000))"
     return subject.at_command(command, Severity.WARNING, f"port {port} is the same for every job", hint=hint)

@@ -3,10 +3,12 @@
 import difflib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch.options import GONE, NEWER, OF_SRUN, OLD_OR_WRONG, PLUGINS, SBATCH
+from windlass.core.sbatch.options import GONE, NEWER, OF_SRUN, OLD_OR_WRONG, PLUGIN_SWITCHES, PLUGINS, SBATCH
 from windlass.core.sbatch.script import Fault, Magic, Trouble
+from windlass.core.sbatch.values import find_array_refusal
 from windlass.core.sbatch.verdict import GRES_KINDS
 from windlass.core.units import Unreadable, format_memory, read_memory
 from windlass.lint.mark import Edit, Mark
@@ -60,13 +62,16 @@ def option_is_unknown(subject: Subject) -> Iterator[Mark]:
 def option_of_a_plugin(subject: Subject) -> Iterator[Mark]:
     """An option that a plugin of the centre adds. Elsewhere sbatch refuses the script: unrecognized option.
 
-    Where the centre has the plugin, say so in the script: `# windlass: ignore=S119`.
+    Whether the centre has the plugin cannot be told from the script, so it is said once a file, and mildly. Where it
+    has, say so in the script: `# windlass: ignore=S119`.
     """
     for trouble in _troubles(subject, Fault.UNKNOWN):
         name = trouble.typed.removeprefix("--")
         if name in PLUGINS:
             message = f"{trouble.typed} exists only where Slurm has {PLUGINS[name]}"
-            yield subject.at_trouble(trouble, message, hint="# windlass: ignore=S119   # where it has")
+            mark = subject.at_trouble(trouble, message, hint="# windlass: ignore=S119   # where it has")
+            yield replace(mark, severity=Severity.ADVICE)
+            return
 
 
 def option_of_another_slurm(subject: Subject) -> Iterator[Mark]:
@@ -78,15 +83,9 @@ def option_of_another_slurm(subject: Subject) -> Iterator[Mark]:
     for trouble in _troubles(subject, Fault.UNKNOWN):
         name = trouble.typed.removeprefix("--")
         if name in NEWER:
-            mark = subject.at_trouble(trouble, f"{trouble.typed} came after Slurm 22.05; {NEWER[name]} knows it")
-            yield Mark(
-                severity=Severity.WARNING,
-                message=mark.message,
-                line=mark.line,
-                column=mark.column,
-                length=mark.length,
-                hint="sbatch --version tells which one you have",
-            )
+            message = f"{trouble.typed} came after Slurm 22.05; {NEWER[name]} knows it"
+            mark = subject.at_trouble(trouble, message, hint="sbatch --version tells which one you have")
+            yield replace(mark, severity=Severity.WARNING)
 
 
 def short_option_is_unknown(subject: Subject) -> Iterator[Mark]:
@@ -151,6 +150,8 @@ def stray_word(subject: Subject) -> Iterator[Mark]:
     told: set[int] = set()
     for trouble in _troubles(subject, Fault.STRAY):
         line = subject.text_of(trouble.line)
+        if _is_value_of_plugin(line, trouble.column):
+            continue
         if trouble.line in told or PLACEHOLDER.search(line) or TYPOGRAPHIC.search(line) or line.startswith("#SLURM"):
             continue
         told.add(trouble.line)
@@ -253,6 +254,20 @@ def gres_is_wrong(subject: Subject) -> Iterator[Mark]:
         yield subject.at_trouble(trouble, message, hint=hint)
 
 
+def array_is_wrong(subject: Subject) -> Iterator[Mark]:
+    """--array wants numbers: 1-10, 0-20:5, 1,3,7, with %2 behind it for two at a time. sbatch hands on what it does
+    not understand, and the controller refuses the job: Invalid job array specification.
+    """
+    option = subject.option("array")
+    if option is None or any(one.search(option.value) for one in (VARIABLE, PLACEHOLDER, TYPOGRAPHIC)):
+        return
+    if said := find_array_refusal(option.value):
+        hint = "--array=1-10, --array=0-20:5 or --array=1,3,7"
+        if re.search(r"[A-Za-z]", option.value):
+            hint += "; a list of names is looked up in the job, by $SLURM_ARRAY_TASK_ID"
+        yield subject.at_option(option, Severity.ERROR, f"Slurm says: {said}", hint=hint)
+
+
 def option_is_abbreviated(subject: Subject) -> Iterator[Mark]:
     """sbatch takes the beginning of an option where it fits only one. The next version may have a second."""
     for option in subject.script.options:
@@ -287,6 +302,12 @@ def _cause(trouble: Trouble) -> str:
     return "missing" if option.value_word.line != option.word.line else "value"
 
 
+def _is_value_of_plugin(line: str, column: int) -> bool:
+    """Whether the word before it is an option of a plugin's that takes the next word."""
+    before = line[: column - 1].split()[-1:]
+    return bool(before) and before[0].removeprefix("--") in PLUGINS and before[0] not in PLUGIN_SWITCHES
+
+
 def _find_meant(name: str) -> str | None:
     """The one option that was certainly meant."""
     plain = name.lower().replace("_", "-")
@@ -304,7 +325,7 @@ def _find_meant(name: str) -> str | None:
 def _find_long_name(text: str) -> str | None:
     """`-mem=4G` at the beginning of a text: a long option with one dash."""
     match = re.match(r"-([a-z][a-z-]{2,})(?==|\s|$)", text)
-    return match[1] if match and match[1] in SBATCH.long else None
+    return match[1] if match and (match[1] in SBATCH.long or match[1] in SBATCH.aliases) else None
 
 
 def _say_time(number: int, unit: str) -> str:

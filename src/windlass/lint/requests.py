@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
+from windlass.core.sbatch.values import MAIL_TYPES
 from windlass.core.sbatch.verdict import read_gpus, read_gres
 from windlass.lint.mark import Mark
 from windlass.lint.subject import PLACEHOLDER, VARIABLE, Subject
@@ -61,7 +62,7 @@ def memory_is_missing(subject: Subject) -> Iterator[Mark]:
     takes = subject.site is None or subject.site.rules.memory_can_be_asked
     if not asks and takes and subject.script.directives and not subject.is_planned:
         hint = "#SBATCH --mem=32G"
-        yield subject.at_line(subject.head_line, Severity.WARNING, "no memory is asked for", hint=hint)
+        yield subject.at_line(subject.head_line, Severity.ADVICE, "no memory is asked for", hint=hint)
 
 
 def gpus_by_two_options(subject: Subject) -> Iterator[Mark]:
@@ -100,8 +101,9 @@ def gpu_job_with_one_core(subject: Subject) -> Iterator[Mark]:
     asks = ("cpus-per-task", "cpus-per-gpu", "mincpus", "exclusive", "cores-per-socket", "ntasks-per-gpu")
     if subject.gpus_per_node and not subject.has(*asks) and not subject.is_whole and subject.tasks_per_node <= 1:
         hint = "#SBATCH --cpus-per-task=8"
-        message = f"{subject.gpus_per_node} GPUs and one core"
-        yield subject.at_line(subject.head_line, Severity.WARNING, message.replace("1 GPUs", "1 GPU"), hint=hint)
+        message = f"{subject.gpus_per_node} GPU{'s' if subject.gpus_per_node > 1 else ''} and one core"
+        asked = subject.script.all_of("gres", "gpus-per-node", "gpus", "gpus-per-task")
+        yield subject.at_option(asked[-1], Severity.WARNING, message, hint=hint)
 
 
 def nodes_are_named(subject: Subject) -> Iterator[Mark]:
@@ -134,24 +136,9 @@ def requeue_is_left_open(subject: Subject) -> Iterator[Mark]:
 
 def mail_type_is_dropped(subject: Subject) -> Iterator[Mark]:
     """sbatch looks only at the first word of --mail-type: from the first wrong one on it drops the rest silently."""
-    option = subject.option("mail-type")
-    if option is None or VARIABLE.search(option.value):
-        return
-    known = [
-        "NONE",
-        "BEGIN",
-        "END",
-        "FAIL",
-        "REQUEUE",
-        "ALL",
-        "INVALID_DEPEND",
-        "STAGE_OUT",
-        "TIME_LIMIT",
-        "TIME_LIMIT_90",
-        "TIME_LIMIT_80",
-    ]
-    words = [word for word in option.value.split(",")[1:] if word]
-    wrong = [word for word in words if word.upper() not in (*known, "TIME_LIMIT_50", "ARRAY_TASKS")]
-    if wrong and option.value.split(",")[0].upper() in known:
-        message = f"{wrong[0]!r} is no kind of mail; it and what follows is dropped"
-        yield subject.at_option(option, Severity.WARNING, message, hint="--mail-type=BEGIN,END,FAIL")
+    for option in subject.script.all_of("mail-type"):
+        first, *words = (word.upper() for word in option.value.split(","))
+        wrong = [word for word in words if word and word not in MAIL_TYPES]
+        if wrong and first in MAIL_TYPES and not VARIABLE.search(option.value):
+            message = f"{wrong[0]!r} is no kind of mail; it and what follows is dropped"
+            yield subject.at_option(option, Severity.WARNING, message, hint="--mail-type=BEGIN,END,FAIL")

@@ -4,6 +4,7 @@ import re
 from functools import cached_property
 
 from windlass.core.finding import Severity
+from windlass.core.names import read_token
 from windlass.core.sbatch.script import Magic, Option, Script, Trouble
 from windlass.core.sbatch.values import read_megabytes, read_minutes, read_node_counts, read_number
 from windlass.core.sbatch.verdict import read_gpus, read_gres
@@ -42,6 +43,9 @@ _OTHER_STARTERS = frozenset(
     ["ssh", "pdsh", "clush", "ray", "dask", "parallel", "xargs", "launch", "torchrun_jsc", "composer", "colossalai"]
 )
 _PYTHON = re.compile(r"python[\d.]*$")
+_TORCH_LAUNCHERS = frozenset(["torch.distributed.run", "torch.distributed.launch"])
+# A script that is sourced for what it sets up, and starts nothing.
+_SETS_UP = re.compile(r"conda\.sh$|profile|modules|env|setup|init|activate", re.IGNORECASE)
 _TALK = frozenset(
     [
         "echo",
@@ -100,7 +104,7 @@ class Subject:
     @property
     def is_planned(self) -> bool:
         """Written by Windlass, which knew what the site wants."""
-        return self.value("comment").startswith("windlass:")
+        return bool(read_token(self.value("comment")))
 
     @cached_property
     def nodes(self) -> int:
@@ -205,6 +209,8 @@ class Subject:
                 continue
             words = self.flat(command)
             starters = tuple(self.base(word) for word in words if self.base(word) in STARTERS)
+            if "torchrun" not in starters and _TORCH_LAUNCHERS & set(words):
+                starters = (*starters, "torchrun")  # the same program by another name
             own = any(one in ("torchrun", "accelerate", "deepspeed", "horovodrun") for one in starters)
             if own or self._runs_python(words) or "torch.distributed" in " ".join(words):
                 found.append((command, starters))
@@ -224,6 +230,8 @@ class Subject:
         """Something that may start processes in a way not seen here: another script, ssh, ray."""
         for command in self.commands:
             words = self.flat(command)
+            if words[:1] in (["source"], ["."]) and _SETS_UP.search(" ".join(words[1:2])):
+                continue
             names = {self.base(word) for word in words}
             if names & _OTHER_STARTERS or any(word.endswith((".sh", ".bash")) for word in words):
                 return True

@@ -12,7 +12,6 @@ from windlass.pocket.model import Job, Kind, Order, OrderKind, Request, Share, S
 _JOB_COLUMNS = tuple(field.name for field in fields(Job))
 _REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
 _STEP_COLUMNS = tuple(field.name for field in fields(Step))
-ACTIVE = (State.PENDING, State.RUNNING)
 
 
 def take_ids(db: sqlite3.Connection, count: int) -> int:

@@ -16,7 +16,7 @@
 
 # how long, and how it learns that the end is near
 #SBATCH --time=0-01:00:00
-#SBATCH --signal=B:USR1@120
+#SBATCH --signal=B:USR1@10
 #SBATCH --no-requeue
 
 # where its words go: appended, so that nothing of an earlier start is lost

@@ -11,6 +11,6 @@
 #SBATCH --output=job_%x_%A_%a.out
 
 set -e
-cd /work1/simone
+cd /work1/ada
 source env/bin/activate
 python -u train.py --resume --num_workers 8

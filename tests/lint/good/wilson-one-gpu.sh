@@ -12,5 +12,5 @@
 #SBATCH --output=job_%x_%A.out
 
 module load apptainer
-export APPTAINER_CACHEDIR=/wclustre/simone/cache
-apptainer exec --nv --home=/work1/simone image.sif python -u train.py
+export APPTAINER_CACHEDIR=/wclustre/ada/cache
+apptainer exec --nv --home=/work1/ada image.sif python -u train.py

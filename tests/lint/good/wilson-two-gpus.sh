@@ -11,6 +11,6 @@
 #SBATCH --output=job_%x_%A.out
 
 set -e
-cd /work1/simone
+cd /work1/ada
 source env/bin/activate
 torchrun --standalone --nproc_per_node=2 train.py

@@ -1,6 +1,7 @@
 """`windlass explain`: why a run or a job waits or ended, or what a code or a word of Slurm's means."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,13 +27,17 @@ _JOB = re.compile(r"\d[\d_+\[\]-]*")
 @click.argument("what", default="last", metavar="[RUN|JOB|CODE]")
 @click.option("--on", "site_name", metavar="SITE", help="Where JOB is, when Windlass did not submit it.")
 @click.option("--apply", "is_applied", is_flag=True, help="Write the fix into windlass.toml.")
+@click.option("--list", "is_list", is_flag=True, help="List all codes.")
 @click.pass_obj
-def command(output: Output, /, what: str, site_name: str | None, is_applied: bool) -> None:
+def command(output: Output, /, what: str, site_name: str | None, is_applied: bool, is_list: bool) -> None:
     """Say why RUN or JOB waits or ended, or what CODE (such as E301) means.
 
     JOB is the number of any job of yours. A state or a reason of Slurm's, such as OUT_OF_MEMORY or AssocMaxJobsLimit,
     is explained too. Codes and words need no connection.
     """
+    if is_list:
+        _list(output)
+        return
     if _CODE.fullmatch(what):
         from windlass.app.explaining import explain_code
 
@@ -46,6 +51,16 @@ def command(output: Output, /, what: str, site_name: str | None, is_applied: boo
         record, diagnoses = found
         estimates = _estimate(session, record, diagnoses)
     _show(output, record, diagnoses, estimates=estimates, is_applied=is_applied)
+
+
+def _list(output: Output) -> None:
+    from windlass.app.explaining import list_codes
+
+    codes = list_codes()
+    if output.as_json:
+        output.show_json({"codes": dict(codes)})
+    else:
+        output.show_table(("CODE", "WHAT"), codes)
 
 
 def _explain(session: "Session", what: str, site_name: str | None) -> "tuple[RunRecord, tuple[Diagnosis, ...]] | str":
@@ -85,7 +100,12 @@ def _show_words(output: Output, what: str, text: str) -> None:
     if output.as_json:
         output.show_json({"code": what, "text": text})
     else:
-        output.show(text)
+        output.show_words(text if output.find_columns(sys.stdout) is None else _join_lines(text))
+
+
+def _join_lines(text: str) -> str:
+    """Each paragraph as one line, to be folded where this terminal ends."""
+    return "\n\n".join(" ".join(part.splitlines()) if "\ntry: " not in part else part for part in text.split("\n\n"))
 
 
 def _show(
@@ -104,12 +124,15 @@ def _show(
         shown = {"run": record, "diagnoses": diagnoses, "diff": fix.diff if fix else None}
         output.show_json(shown)
     else:
-        output.show(_head(record))
+        output.show_words(_head(record))
         for diagnosis in diagnoses:
-            output.show("\n".join(format_diagnosis(diagnosis)))
-            _show_patch(output, diagnosis, fix if diagnosis is first else None)
+            output.show_words("\n".join(format_diagnosis(diagnosis)))
+            if _is_ours(record):
+                _show_patch(output, diagnosis, fix if diagnosis is first else None)
+            else:
+                _show_directives(output, diagnosis)
         if estimates:
-            output.show("\n".join(estimates))
+            output.show_words("\n".join(estimates))
         if not diagnoses and record.state is RunState.RUNNING:
             output.tell("nothing is wrong with it, as far as can be seen from here")
     if is_applied:
@@ -134,10 +157,23 @@ def _show_patch(output: Output, diagnosis: "Diagnosis", fix: "Fix | None") -> No
     output.show("\n".join(f"      {line}" for line in lines))
 
 
+def _show_directives(output: Output, diagnosis: "Diagnosis") -> None:
+    from windlass.core.sbatch.directives import format_directives
+
+    lines = format_directives(diagnosis.patch)
+    if lines:
+        output.show("\n".join(("      in the script:", *(f"        {line}" for line in lines))))
+
+
+def _is_ours(record: RunRecord) -> bool:
+    return not record.submissions or bool(record.submissions[-1].token)
+
+
 def _head(record: RunRecord) -> str:
-    is_ours = bool(record.submissions and record.submissions[-1].token)
     name = f" ({record.name})" if record.name else ""
-    return format_end(record if is_ours else replace(record, run_id=f"job {record.run_id}{name} at {record.site}"))
+    return format_end(
+        record if _is_ours(record) else replace(record, run_id=f"job {record.run_id}{name} at {record.site}")
+    )
 
 
 def _apply(output: Output, fix: "Fix | None") -> None:

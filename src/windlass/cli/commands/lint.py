@@ -151,12 +151,13 @@ def _show_diff(output: Output, found: "list[Linted]", looking: "Looking") -> Non
     import difflib
 
     from windlass.app.linting import make_mended
+    from windlass.core.secret_words import hide_secrets
 
     for one in found:
         mended = make_mended(one, looking)
         if mended != one.script.text:
             path = make_printable(one.path)
-            before, after = one.script.text.split("\n"), mended.split("\n")
+            before, after = (hide_secrets(text).split("\n") for text in (one.script.text, mended))
             lines = difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="")
             output.show("\n".join(make_printable(line) for line in lines))
 

@@ -47,6 +47,7 @@ def command(output: Output, /, site_name: str | None, only_script: bool, estimat
         output.show_json(told)
     elif only_script:
         output.show(planned.script)
+        _tell_notes(output, planned)
     else:
         _show(output, planned)
         _show_estimates(output, estimates)
@@ -56,12 +57,11 @@ def command(output: Output, /, site_name: str | None, only_script: bool, estimat
 
 def _show(output: Output, planned: Planned) -> None:
     plan = planned.plan
-    if planned.note:
-        output.tell(f"note: {planned.note}")
-    for notice in planned.snapshot.notices:
-        output.tell(f"note: {notice}")
     files = len(planned.snapshot.manifest.files)
     output.show(planned.script)
+    _tell_notes(output, planned)
+    for notice in planned.snapshot.notices:
+        output.tell(f"note: {notice}")
     facts = (
         ("where", format_place(plan)),
         *((("second", format_runner_up(plan.runner_up)),) if plan.runner_up else ()),
@@ -76,6 +76,14 @@ def _show(output: Output, planned: Planned) -> None:
         output.tell(f"{'chosen':<10} {reason.field} = {reason.value}: {reason.why}")
     for line in format_findings(planned.findings):
         output.tell(line)
+
+
+def _tell_notes(output: Output, planned: Planned) -> None:
+    if planned.note:
+        output.tell(f"note: {planned.note}")
+    if planned.variables:
+        names = ", ".join(planned.variables)
+        output.tell(f"note: the script is a preview: {names} will be filled in when {planned.site.name} is reached")
 
 
 def _estimate(output: Output, session: Session, planned: Planned) -> Estimates | None:

@@ -12,8 +12,8 @@ from windlass.cli.estimate_words import format_moment
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.options import on_option
 from windlass.cli.output import Output
-from windlass.cli.rows import format_ago
-from windlass.core.seen.free import QosView, QueueView
+from windlass.cli.rows import format_ago, format_nodes
+from windlass.core.seen.free import NodeKind, QosView, QueueView
 from windlass.core.units import format_human_duration
 
 _LIMITS = ("PARTITION", "", "LIMIT", "NODES", "CORES", "MEMORY", "GPUS")
@@ -54,10 +54,10 @@ def command(output: Output, /, site_name: str | None, category: str | None) -> N
 def _show(output: Output, seen: QueuesSeen) -> None:
     _show_tables(output, seen)
     for line in _list_maintenance(seen.queues, time.time()):
-        output.show(line)
+        output.show_words(line)
     for one in seen.queues:
         if one.closed:
-            output.show(f"{one.name}: {one.closed}")
+            output.show_words(f"{one.name}: {one.closed}")
     if seen.qos:
         output.show("")
         output.show_table(_QOS, [_make_qos_row(one) for one in seen.qos])
@@ -68,31 +68,34 @@ def _show(output: Output, seen: QueuesSeen) -> None:
 
 def _show_tables(output: Output, seen: QueuesSeen) -> None:
     """One table where the terminal is wide enough, else two; a name is never cut."""
-    limits = [_make_limits(one) for one in seen.queues]
+    limits = [(one, kind, _make_limits(one, kind)) for one in seen.queues for kind in one.kinds]
     if seen.asked is None:
-        output.show_table(_LIMITS, limits)
+        output.show_table(_LIMITS, [row for _, _, row in limits])
         return
     free = [_make_free(one) for one in seen.queues]
-    head, rows = (*_LIMITS, *_FREE), [(*left, *right) for left, right in zip(limits, free, strict=True)]
+    # What is free is known of the partition, so it stands beside the first of its kinds of node.
+    nothing = ("",) * len(_FREE)
+    rights = [_make_free(one) if kind is one.kinds[0] else nothing for one, kind, _ in limits]
+    head, rows = (*_LIMITS, *_FREE), [(*row, *right) for (_, _, row), right in zip(limits, rights, strict=True)]
     width = sum(max(len(row[place]) for row in (head, *rows)) + 2 for place in range(len(head))) - 2
     if output.plain or width <= shutil.get_terminal_size().columns:
         output.show_table(head, rows)
         return
-    output.show_table(_LIMITS, limits)
+    output.show_table(_LIMITS, [row for _, _, row in limits])
     output.show("")
     names = [(one.name,) for one in seen.queues]
     output.show_table(_FREE_ALONE, [(*left, *right) for left, right in zip(names, free, strict=True)])
 
 
-def _make_limits(one: QueueView) -> tuple[str, ...]:
+def _make_limits(one: QueueView, kind: NodeKind) -> tuple[str, ...]:
     return (
         one.name,
         "".join(mark for mark, (has, _) in _MARKS.items() if has(one)),
         _format_limit(one.max_time),
-        _format(one.max_nodes),
-        _format(one.cores),
-        f"{one.memory_mb / 1000:.0f} GB" if one.memory_mb else "",
-        ", ".join(f"{count} x {kind or 'GPU'}" for kind, count in one.gpus),
+        format_nodes(kind.nodes, one.max_nodes),
+        _format(kind.cores),
+        f"{kind.memory_mb / 1000:.0f} GB" if kind.memory_mb else "",
+        ", ".join(f"{count} x {name or 'GPU'}" for name, count in kind.gpus),
     )
 
 
@@ -140,7 +143,11 @@ def _explain(output: Output, seen: QueuesSeen) -> None:
     for mark, (_, words) in _MARKS.items():
         if mark in used:
             output.tell(f"{mark}  {words}")
+    if any(kind.nodes and one.max_nodes and one.max_nodes < kind.nodes for one in seen.queues for kind in one.kinds):
+        output.tell("nodes: 4 of 90 means that there are 90, and one job may have 4")
     if seen.asked is not None:
+        if any(len(one.kinds) > 1 for one in seen.queues):
+            output.tell("a partition has a row for each kind of node; what is free is that of all its nodes")
         output.tell("mixed: part of a node is free; down: also drained, reserved; 3/8: 3 of 8 are free")
         output.tell("run, wait: the jobs there that you may see; an array counts once")
     if seen.qos:

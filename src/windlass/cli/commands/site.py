@@ -78,20 +78,22 @@ def discover(
       windlass site discover login.example.org
       windlass site discover login.example.org --jump gate.example.org --save
     """
-    from windlass.app.discovering import discover_site, pick_name
+    from windlass.app.discovering import discover_site, format_command, pick_name
     from windlass.app.sites import save_site
     from windlass.core.site import Login
 
     name = name or pick_name(host)
+    login = Login(host=host, user=user, jump=jump)
+    again = format_command(name, login)
     with open_session(output) as session:
-        draft = discover_site(session, name, Login(host=host, user=user, jump=jump))
-        path = save_site(session, name, draft.text, replace=replace) if save else None
+        draft = discover_site(session, name, login)
+        path = save_site(session, name, draft.text, replace=replace, hint=f"{again} --replace") if save else None
     if output.as_json:
         output.show_json({"name": name, "text": draft.text, "questions": draft.questions, "path": path})
         return
     if path is None:
         output.show(draft.text.rstrip("\n"))
-        output.tell(f"nothing was saved; to keep it: windlass site discover {host} --name {name} --save")
+        output.tell(f"nothing was saved; to keep it: {again}")
     else:
         output.tell(f"wrote {path}")
     facts = draft.seen.facts
@@ -107,10 +109,12 @@ def discover(
 @command.command("show")
 @click.argument("name")
 @click.option("--sources", "with_sources", is_flag=True, help="Also where each fact is from, and what was decided.")
+@click.option("--more", "with_more", is_flag=True, help="Also how to get in, and what is good to know there.")
 @click.pass_obj
-def show(output: Output, /, name: str, with_sources: bool) -> None:
+def show(output: Output, /, name: str, with_sources: bool, with_more: bool) -> None:
     """Show what is written about a site, and what its Slurm says: partitions, limits, cores, memory and GPUs."""
     from windlass.app.sites import look_at_site
+    from windlass.cli.site_more import show_more
     from windlass.cli.site_page import show_site
 
     with open_session(output) as session:
@@ -119,6 +123,10 @@ def show(output: Output, /, name: str, with_sources: bool) -> None:
         output.show_json({"site": site, "queues": queues})
         return
     show_site(output, site, queues, with_sources=with_sources)
+    if with_more:
+        show_more(output, site)
+    elif site.onboarding:
+        output.tell(f"how to get in, and what is good to know there: windlass site show {name} --more")
     if note:
         output.tell(note)
 

@@ -12,6 +12,7 @@ from windlass.core.jobs import JobState
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
+from windlass.core.toml.writing import Value, format_value
 
 _LAST_LINES = 80  # of each log: what was said earlier was mostly survived
 _LONGEST_LINE = 400
@@ -178,9 +179,9 @@ class Symptoms:
         return next((line for line in reversed(found) if self.is_late(line)), found[-1] if found else None)
 
 
-def set_to(key: str, value: str | int) -> Setting:
-    """One line of windlass.toml; a text gets its quotes."""
-    return Setting(key=key, value=str(value) if isinstance(value, int) else f'"{value}"')
+def set_to(key: str, value: Value) -> Setting:
+    """One line of windlass.toml."""
+    return Setting(key=key, value=format_value(value))
 
 
 def _lines_with(pattern: re.Pattern[str], text: str) -> list[str]:

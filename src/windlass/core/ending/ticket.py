@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from windlass.core.ending.symptoms import Symptoms
 from windlass.core.finding import Diagnosis
 from windlass.core.plan import Plan
-from windlass.core.units import format_human_duration, format_memory, format_slurm_duration
+from windlass.core.units import format_human_duration, format_memory
 
 _WIDTH = 14
 
@@ -82,7 +82,7 @@ def _describe_plan(plan: Plan) -> Iterator[tuple[str, str]]:
         "tasks a node": f"{plan.tasks_per_node} of {plan.cpus_per_task} CPUs",
         "GPUs a node": f"{plan.gpus_per_node} {plan.gpu_spelled or ''}".strip() if plan.gpus_per_node else None,
         "memory a node": None if plan.memory_mb is None else format_memory(plan.memory_mb) if plan.memory_mb else "all",
-        "time": f"{format_slurm_duration(plan.link_time)}, {plan.links} link(s)",
+        "time": f"{format_human_duration(plan.link_time)}, {plan.links} link(s)",
         "modules": ", ".join(plan.modules) or None,
         "launcher": plan.launcher,
     }

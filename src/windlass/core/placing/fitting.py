@@ -5,11 +5,8 @@ from dataclasses import replace
 
 from windlass.core.placing.queues import Queue
 from windlass.core.plan import Reason
-from windlass.core.run import Resources, RunSpec
+from windlass.core.run import WORDS_OF_A_CENTRE, Resources, RunSpec
 from windlass.core.site import ModuleSystem, Site
-
-# What only the batch system of a centre can understand.
-_OF_A_CENTRE = ("account", "partition", "qos", "constraint", "reservation", "dependency")
 
 
 def fit_to_site(spec: RunSpec, site: Site, queues: tuple[Queue, ...]) -> tuple[RunSpec, tuple[Reason, ...]]:
@@ -29,7 +26,7 @@ def cut_to_fit(asked: Resources, queues: tuple[Queue, ...]) -> tuple[Resources, 
     """Less where there is less, nothing where there is nothing; each cut with its reason."""
     room = max(queues, key=lambda queue: (queue.gpus, queue.cores or 0), default=Queue(name=""))
     names = {queue.name for queue in queues}
-    fitting = replace(asked, **dict.fromkeys(_OF_A_CENTRE))
+    fitting = replace(asked, **dict.fromkeys(WORDS_OF_A_CENTRE))
     if asked.partition in names:
         fitting = replace(fitting, partition=asked.partition)
     fitting = _cut_gpus(fitting, room)
@@ -56,7 +53,7 @@ def _cut_gpus(asked: Resources, room: Queue) -> Resources:
 
 
 def _tell(asked: Resources, fitting: Resources) -> Iterator[Reason]:
-    for name in ("nodes", "gpus", "gpus_per_node", "gpu", "cpus", "memory_mb", *_OF_A_CENTRE):
+    for name in ("nodes", "gpus", "gpus_per_node", "gpu", "cpus", "memory_mb", *WORDS_OF_A_CENTRE):
         before, after = getattr(asked, name), getattr(fitting, name)
         if before is not None and before != after:
             value = "none" if after is None else str(after)

@@ -1,9 +1,10 @@
 """Why a queue cannot take a run: its nodes are too small, too few, of another kind, or not for this user."""
 
 import re
+from collections.abc import Callable, Iterable
 
 from windlass.core.placing.queues import Queue
-from windlass.core.placing.shapes import Shape, make_shapes, wants_gpus
+from windlass.core.placing.shapes import count_nodes, make_shapes, wants_gpus
 from windlass.core.run import Resources
 from windlass.core.site import Site
 from windlass.errors import PlanError
@@ -14,21 +15,16 @@ _PLAIN_CONSTRAINT = re.compile(r"[\w.\-]+(?:&[\w.\-]+)*", re.ASCII)
 
 def find_misfit(resources: Resources, site: Site, queue: Queue) -> str | None:
     """In words; None when it can."""
-    if queue.forbidden:
-        return queue.forbidden
-    if queue.needs_reservation and resources.reservation is None:
-        return "it takes only jobs with a reservation"
-    if queue.gpus == 0 and queue.knows_gpus and wants_gpus(resources):
-        return "its nodes have no GPUs"
-    try:
-        shape = make_shapes(resources, queue)
-    except PlanError as problem:
-        return problem.message + (f"; {problem.hint}" if problem.hint else "")
-    if shape.gpus_per_node > queue.gpus > 0:
-        return f"its nodes have {queue.gpus} GPUs, you ask for {shape.gpus_per_node} on each"
-    if resources.gpu and queue.gpus and shape.gpus_per_node and not is_kind(resources.gpu, site, queue):
-        return f"its GPUs are {queue.gpu or queue.kind or 'without a type'}, you ask for {resources.gpu}"
-    return _find_size_misfit(resources, queue, shape) or _find_feature_misfit(resources, queue)
+    return next((words for test in _TESTS if (words := test(resources, site, queue))), None)
+
+
+def find_closest_misfit(resources: Resources, site: Site, queues: Iterable[Queue]) -> str | None:
+    """Of the kinds of node of one partition, none of which can: that of the kind which fails last."""
+    told = [
+        next(((at, words) for at, test in enumerate(_TESTS) if (words := test(resources, site, queue))), (-1, ""))
+        for queue in queues
+    ]
+    return max(told, key=lambda one: one[0], default=(-1, ""))[1] or None
 
 
 def is_kind(wanted: str, site: Site, queue: Queue) -> bool:
@@ -37,11 +33,48 @@ def is_kind(wanted: str, site: Site, queue: Queue) -> bool:
     return bool(names & {(queue.gpu or "").lower(), (queue.kind or "").lower()})
 
 
-def _find_size_misfit(resources: Resources, queue: Queue, shape: Shape) -> str | None:
+def _find_closed(resources: Resources, site: Site, queue: Queue) -> str | None:
+    if queue.needs_reservation and resources.reservation is None:
+        return queue.forbidden or "it takes only jobs with a reservation"
+    return queue.forbidden
+
+
+def _find_no_gpus(resources: Resources, site: Site, queue: Queue) -> str | None:
+    return "its nodes have no GPUs" if queue.gpus == 0 and queue.knows_gpus and wants_gpus(resources) else None
+
+
+def _find_other_kind(resources: Resources, site: Site, queue: Queue) -> str | None:
+    if resources.gpu and queue.gpus and wants_gpus(resources) and not is_kind(resources.gpu, site, queue):
+        return f"its GPUs are {queue.gpu or queue.kind or 'without a type'}, you ask for {resources.gpu}"
+    return None
+
+
+def _find_shape_misfit(resources: Resources, site: Site, queue: Queue) -> str | None:
+    nodes = count_nodes(resources, queue)
+    if queue.max_nodes is not None and nodes > queue.max_nodes:
+        return f"it gives at most {_count(queue.max_nodes, 'node')}, {_tell_nodes(resources, queue, nodes)}"
+    try:
+        shape = make_shapes(resources, queue)
+    except PlanError as problem:
+        return problem.message + (f"; {problem.hint}" if problem.hint else "")
+    if shape.gpus_per_node > queue.gpus > 0:
+        return f"its nodes have {queue.gpus} GPUs, you ask for {shape.gpus_per_node} on each"
     if shape.nodes < queue.min_nodes:
         return f"it gives at least {queue.min_nodes} nodes, you ask for {shape.nodes}"
-    if queue.max_nodes is not None and shape.nodes > queue.max_nodes:
-        return f"it gives at most {queue.max_nodes} nodes, you ask for {shape.nodes}"
+    return None
+
+
+def _tell_nodes(resources: Resources, queue: Queue, nodes: int) -> str:
+    if resources.nodes is None and resources.gpus is not None:
+        return f"{resources.gpus} GPUs need {nodes}; gpus = {(queue.max_nodes or 1) * queue.gpus}"
+    return f"you ask for {nodes}"
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
+def _find_size_misfit(resources: Resources, site: Site, queue: Queue) -> str | None:
     cpus = queue.askable_cpus
     if cpus is not None and (resources.cpus or 0) > cpus:
         return f"its nodes have {cpus} cores, you ask for {resources.cpus} in one task"
@@ -50,7 +83,7 @@ def _find_size_misfit(resources: Resources, queue: Queue, shape: Shape) -> str |
     return None
 
 
-def _find_feature_misfit(resources: Resources, queue: Queue) -> str | None:
+def _find_feature_misfit(resources: Resources, site: Site, queue: Queue) -> str | None:
     asked = resources.constraint
     if not asked or not any(queue.features) or _PLAIN_CONSTRAINT.fullmatch(asked) is None:
         return None
@@ -59,3 +92,14 @@ def _find_feature_misfit(resources: Resources, queue: Queue) -> str | None:
         return None
     known = sorted({name for features in queue.features for name in features})
     return f"its nodes have the features {', '.join(known)}, you ask for {asked}"
+
+
+# From what rules a queue out altogether to what is nearly right.
+_TESTS: tuple[Callable[[Resources, Site, Queue], str | None], ...] = (
+    _find_closed,
+    _find_no_gpus,
+    _find_other_kind,
+    _find_shape_misfit,
+    _find_size_misfit,
+    _find_feature_misfit,
+)

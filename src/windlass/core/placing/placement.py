@@ -16,7 +16,7 @@ from windlass.core.placing.access import (
     list_levels,
     make_level,
 )
-from windlass.core.placing.misfits import find_misfit
+from windlass.core.placing.misfits import find_closest_misfit, find_misfit
 from windlass.core.placing.place import Place, Wish
 from windlass.core.placing.queues import Queue
 from windlass.core.placing.ranking import Rank, explain_choice, explain_loss, make_rank
@@ -81,6 +81,8 @@ def _list_candidates(
     default = find_default_qos(site, association)
     if resources.qos is not None:
         return [make_level(resources.qos, site, facts, is_default=resources.qos == default)]
+    if association is None and default is None and not queue.qos:
+        return [None]  # which QOS such a job would have, and which it may name, is not known
     offered = [one for one in list_levels(site, facts, queue, association) if not one.hidden or one.is_default]
     return list(offered) or [make_level(default, site, facts, is_default=True) if default else None]
 
@@ -224,14 +226,17 @@ def _find_named(resources: Resources, site: Site, queues: tuple[Queue, ...]) -> 
     raise PlanError(
         f"{site.name} has no partition {resources.partition!r}; it has {', '.join(names)}",
         hint=f"did you mean {close[0]!r}?" if close else None,
+        about="partition",
     )
 
 
 def _make_nothing_fits(resources: Resources, site: Site, queues: tuple[Queue, ...]) -> PlanError:
-    details = tuple(dict.fromkeys(f"{queue.name}: {find_misfit(resources, site, queue)}" for queue in queues))
+    by_name: dict[str, list[Queue]] = {}
+    for queue in queues:
+        by_name.setdefault(queue.name, []).append(queue)
     return PlanError(
         f"no partition of {site.name} can take this run",
-        details=details,
+        details=tuple(f"{name}: {find_closest_misfit(resources, site, kinds)}" for name, kinds in by_name.items()),
         hint=f"windlass site show {site.name}",
         done="nothing was sent",
     )

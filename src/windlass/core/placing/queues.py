@@ -20,6 +20,7 @@ class Queue:
     name: str
     max_time: timedelta | None = None
     default_time: timedelta | None = None
+    count: int | None = None  # nodes of this kind
     max_nodes: int | None = None  # of one job: the partition's limit, or as many as there are that hold as much
     min_nodes: int = 1
     cores: int | None = None  # of one node
@@ -30,6 +31,7 @@ class Queue:
     kind: str | None = None  # of the GPU, as the site file calls it
     gpus: int = 0
     knows_gpus: bool = True  # False: it may have some all the same
+    is_mixed: bool = False  # other nodes of the partition have no GPUs: it is for other work too
     cpus_per_gpu: int | None = None
     memory_mb_per_gpu: int | None = None
     default_cpus_per_gpu: int | None = None  # what a job gets that does not ask
@@ -65,7 +67,12 @@ def make_queues(site: Site, facts: Facts) -> tuple[Queue, ...]:
     seen = tuple(
         queue for one in facts.partitions or () if one.name not in known for queue in _from_survey(site, one, facts)
     )
-    return written + seen
+    return _mark_mixed(written + seen)
+
+
+def _mark_mixed(queues: tuple[Queue, ...]) -> tuple[Queue, ...]:
+    without = {queue.name for queue in queues if not queue.gpus and queue.knows_gpus}
+    return tuple(replace(one, is_mixed=True) if one.gpus and one.name in without else one for one in queues)
 
 
 def _from_file(site: Site, partition: Partition, facts: Facts) -> tuple[Queue, ...]:
@@ -129,7 +136,8 @@ def _from_survey(
 
 def _from_largest(base: Queue, seen: SeenPartition) -> tuple[Queue, ...]:
     """Only the most of one node was told."""
-    base = replace(base, cores=seen.cpus_per_node, memory_mb=seen.memory_mb_per_node)
+    count = seen.nodes if len(seen.gpus) < 2 else None
+    base = replace(base, count=count, cores=seen.cpus_per_node, memory_mb=seen.memory_mb_per_node)
     if not seen.gpus:
         # Where not even the cores were seen, having no GPU was not seen either.
         return (replace(base, knows_gpus=seen.cpus_per_node is not None),)
@@ -160,6 +168,7 @@ def _from_shape(
         cpus=_least(shape.cpus, seen.max_cpus_per_node),
         memory_mb=_least(shape.memory_mb, seen.max_memory_mb_per_node),
         features=features,
+        count=_add_up(one for one in seen.shapes if _is_alike(one, shape)),
         max_nodes=_least(seen.max_nodes, _count_as_large(shape, seen.shapes)),
     )
     for kind, count in shape.gpus or ((None, 0),):
@@ -169,8 +178,16 @@ def _from_shape(
 
 def _count_as_large(wanted: NodeShape, shapes: Iterable[NodeShape]) -> int | None:
     """Nodes of the partition that hold a job made for this kind: a job without GPUs may use nodes that have some."""
-    fitting = [one for one in shapes if _holds(one, wanted)]
-    return None if any(one.nodes is None for one in fitting) else sum(one.nodes or 0 for one in fitting)
+    return _add_up(one for one in shapes if _holds(one, wanted))
+
+
+def _add_up(shapes: Iterable[NodeShape]) -> int | None:
+    counts = [one.nodes for one in shapes]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def _is_alike(one: NodeShape, kind: NodeShape) -> bool:
+    return replace(one, nodes=None, features=()) == kind
 
 
 def _holds(one: NodeShape, wanted: NodeShape) -> bool:
@@ -235,6 +252,7 @@ def _add_node_type(site: Site, base: Queue, known: NodeType | None, live: SeenPa
     seen = live or SeenPartition(name=base.name)
     return replace(
         base,
+        count=node.count if known else seen.nodes,
         max_nodes=_first(seen.max_nodes, node.count),
         cores=_first(node.cores, seen.cpus_per_node),
         cpus=_least(_first(node.cores, seen.cpus_per_node), seen.max_cpus_per_node),

@@ -30,9 +30,10 @@ class Rank:
     is_other_qos: bool  # not the one a job has that names none
     nodes: int
     idle_gpus: int  # paid for on whole nodes and not used
-    is_not_default: bool
+    is_mixed: bool  # a GPU out of a partition that is for work without GPUs too
     gpu_memory: float  # negative: more is better
     generation: int  # of the GPU, negative: newer is better
+    is_not_default: bool
     fewer_nodes: int  # negative: of two kinds the one that more nodes can hold
     order: int
 
@@ -46,9 +47,10 @@ _LOST_BY = {
     "has_old_gpus": "its GPUs are too old for the usual builds of torch",
     "is_for_tests": "it is for short tests; name it for one",
     "is_other_qos": "it is not the default; name it to have it",
-    "is_not_default": "the one chosen is the site's default",
+    "is_mixed": "some of its nodes have no GPUs, it is for other work too",
     "gpu_memory": "its GPUs have less memory",
     "generation": "its GPUs are older",
+    "is_not_default": "the one chosen is the site's default",
     "fewer_nodes": "fewer of its nodes can hold the run",
     "order": "as good, and listed later",
 }
@@ -64,9 +66,10 @@ _WON_BY = {
     "is_other_qos": "its QOS is your default",
     "nodes": "fewest nodes",
     "idle_gpus": "no idle GPU",
-    "is_not_default": "it is the default",
+    "is_mixed": "all its nodes have GPUs",
     "gpu_memory": "its GPUs have the most memory",
     "generation": "its GPUs are the newest",
+    "is_not_default": "it is the default",
     "fewer_nodes": "most nodes can hold the run",
     "breaks_a_rule": "only there no limit stands against it",
     "order": "the first of those that are as good",
@@ -93,9 +96,10 @@ def make_rank(resources: Resources, site: Site, facts: Facts, place: Place, *, o
         is_other_qos=level is not None and not level.is_default,
         nodes=shape.nodes,
         idle_gpus=shape.nodes * max(0, queue.gpus - shape.gpus_per_node) if queue.whole_nodes and asks_for_gpus else 0,
-        is_not_default=not queue.is_default,
+        is_mixed=queue.is_mixed and asks_for_gpus,
         gpu_memory=-(kind.memory_gb or 0.0) if kind and asks_for_gpus else 0.0,
         generation=-_find_generation(queue, kind) if asks_for_gpus else 0,
+        is_not_default=not queue.is_default,
         fewer_nodes=-(queue.max_nodes or 0),
         order=order,
     )

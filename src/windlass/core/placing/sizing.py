@@ -54,6 +54,12 @@ def _choose_cpus(resources: Resources, place: Place, tasks: int, kin: Sequence[Q
     return cpus, Reason(field="cpus", value=str(cpus), why=why)
 
 
+def find_most_cpus(queues: Sequence[Queue], gpus: int) -> int | None:
+    """What a job may sensibly ask of one node, whichever of these kinds comes: its GPUs' share, else the whole node."""
+    shares = [one.askable_cpus if not gpus or one.whole_nodes else _find_share_of_gpus(one, gpus)[0] for one in queues]
+    return min((share for share in shares if share is not None), default=None)
+
+
 def _find_least(shares: Iterable[tuple[int | None, str]]) -> tuple[int | None, str]:
     """The first where they are alike; a node that gives less must be able to hold the job too."""
     first, *others = shares

@@ -3,34 +3,37 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from windlass.core.chain import DEFAULT_NOTICE
+from windlass.core.names import read_token
+from windlass.core.run import WORDS_OF_A_CENTRE
 from windlass.core.sbatch.adopted_body import Body, read_body
 from windlass.core.sbatch.request import Request, read_request
 from windlass.core.sbatch.script import Option, Script
 from windlass.core.sbatch.values import read_signal
-from windlass.core.toml.starter import format_string
+from windlass.core.toml.writing import format_string, format_value
 from windlass.core.units import format_duration, format_memory
 
-DEFAULT_NOTICE = timedelta(seconds=120)
 _LARGEST_GPUS = 256
 # Options that the run file or the plan speaks for; all others are told.
 _CARRIED = frozenset(
     {
-        *("account", "array", "constraint", "cpus-per-gpu", "cpus-per-task", "exclusive", "gpus", "gpus-per-node"),
+        *("array", "cpus-per-gpu", "cpus-per-task", "exclusive", "gpus", "gpus-per-node"),
         *("gpus-per-task", "gres", "job-name", "mem", "mem-per-cpu", "mem-per-gpu", "nodes", "ntasks"),
-        *("ntasks-per-node", "partition", "qos", "reservation", "signal", "time", "dependency"),
+        *("ntasks-per-node", "signal", "time", *WORDS_OF_A_CENTRE),
     }
 )
 _WHY_NOT = {
     **dict.fromkeys(("output", "error"), "the log is in the run folder: windlass logs"),
     **dict.fromkeys(("mail-type", "mail-user"), "follow it with windlass ps, or windlass wait"),
     **dict.fromkeys(("requeue", "no-requeue"), "the site's file decides"),
+    "comment": "the comment of the job is Windlass's own",
     "open-mode": "logs are always appended",
     "chdir": "the command runs in the project's copy at the site",
     "export": "variables of the command are in [run.env]",
     "ntasks-per-core": "Windlass asks for cores",
 }
 # What Windlass says itself in every script.
-_SAID_ANYWAY = frozenset({"comment", "parsable", "verbose", "quiet", "get-user-env", "no-kill"})
+_SAID_ANYWAY = frozenset({"parsable", "verbose", "quiet", "get-user-env", "no-kill"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +117,7 @@ def _make_resources(request: Request, body: Body, notice: timedelta) -> list[str
         lines += _make_time(request, notice)
     if request.exclusive:
         lines.append("exclusive = true")
-    for key in ("account", "partition", "qos", "constraint", "reservation", "dependency"):
+    for key in WORDS_OF_A_CENTRE:
         value = getattr(request, key)
         if value and _is_word(value):
             lines.append(f"{key} = {format_string(value)}")
@@ -138,7 +141,7 @@ def _make_environment(body: Body) -> list[str]:
         return []
     lines = ["[environment]"]
     if body.modules:
-        lines.append(f"modules = [{', '.join(format_string(one) for one in body.modules)}]")
+        lines.append(f"modules = {format_value(body.modules)}")
     if body.purges:
         lines.append("purge_modules = true")
     if body.activate:
@@ -174,6 +177,8 @@ def _find_left(script: Script, request: Request) -> list[Left]:
     for option in script.options:
         if option.name in _SAID_ANYWAY or option is not script.last(option.name):
             continue
+        if option.name == "comment" and read_token(option.value):
+            continue
         why = _why_left(option, request)
         if why is not None:
             text = f"--{option.name}={option.value}" if option.value else f"--{option.name}"
@@ -188,8 +193,7 @@ def _why_left(option: Option, request: Request) -> str | None:
         return "all memory of a node comes with exclusive = true"
     if option.name == "time" and request.time is None:
         return "a time without limit: Windlass takes the partition's default"
-    words = ("account", "partition", "qos", "constraint", "reservation", "dependency")
-    if option.name in words and not _is_word(option.value):
+    if option.name in WORDS_OF_A_CENTRE and not _is_word(option.value):
         return "this is no name"
     if option.name in _CARRIED:
         return None
@@ -208,5 +212,5 @@ def _format_lines(text: str) -> str:
     if "\n" not in text:
         return format_string(text)
     if "'''" in text or any(not (char.isprintable() or char in "\n\t") for char in text):
-        return format_string(text).replace("\\U0000000a", "\\n")
+        return format_string(text)
     return f"'''\n{text}'''"

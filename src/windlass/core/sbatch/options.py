@@ -59,6 +59,13 @@ PLUGINS: dict[str, str] = {
     **dict.fromkeys(("uenv", "view"), "uenv"),
     "environment": "container-engine",
 }
+# Those of them that take no value.
+PLUGIN_SWITCHES = frozenset(
+    {
+        *("--container-mount-home", "--no-container-mount-home", "--container-remap-root", "--container-entrypoint"),
+        *("--no-container-remap-root", "--no-container-entrypoint", "--container-writable", "--container-readonly"),
+    }
+)
 # Of srun alone: sbatch refuses them.
 OF_SRUN = frozenset(
     {

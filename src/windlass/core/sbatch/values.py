@@ -13,6 +13,10 @@ _NUMBER = re.compile(r"\s*[+]?(\d+)$")
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?|(\d+)-")
 _MEMORY = re.compile(r"\s*[+]?(\d+)(?:([kmgt])b?)?", re.IGNORECASE)
 _SIGNAL = re.compile(r"(?:([RB]{1,2}):)?([^@:]*)(?:@(\d*))?", re.IGNORECASE)
+_ARRAY_ITEM = re.compile(
+    r"\[?(?P<first>(?:\s*[+-]?\d+)?)\]?(?:-(?P<last>(?:\s*[+-]?\d+)?)\]?(?P<step>:(?:\s*[+-]?\d+)?)?\]?)?"
+)
+_LARGEST_INDEX = 4_000_000  # MaxArraySize of slurm.conf is 4000001 at most; a site's own is C205
 _NODES = re.compile(r"\s*[+-]?\d+[km]?\s*", re.IGNORECASE)
 
 UNLIMITED = ("unlimited", "infinite", "-1")
@@ -46,6 +50,18 @@ def find_refusal(name: str, value: str) -> str | None:
     """What sbatch says to this value; None when it takes it."""
     judge = _JUDGES.get(name)
     return judge(value) if judge is not None else None
+
+
+def find_array_refusal(text: str) -> str | None:
+    """What the controller says to `--array`; sbatch itself hands anything on. What is behind a % is not judged."""
+    for item in text.partition("%")[0].split(","):
+        match = _ARRAY_ITEM.fullmatch(item)
+        first = int(match["first"] or 0) if match else -1
+        last = int(match["last"] or 0) if match and match["last"] is not None else first
+        step = int(match["step"][1:] or 0) if match and match["step"] else 1
+        if not 0 <= first <= last <= _LARGEST_INDEX or step < 1:
+            return "Invalid job array specification"
+    return None
 
 
 def read_minutes(text: str) -> int | None:

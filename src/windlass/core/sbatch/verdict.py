@@ -129,14 +129,13 @@ def _find_count_conflicts(
     )
     tasks = read_number(options.get("ntasks", ""))
     fewest, most = _nodes(options)
-    has_tasks = "ntasks" in options or {"nodes", "ntasks-per-node"} <= options.keys()
     if "cpus-per-gpu" in options and "cpus-per-task" in options:
         yield ("cpus-per-gpu",), "--cpus-per-gpu is mutually exclusive with --cpus-per-task"
     if "mem-per-gpu" in options and not (total or per_node or per_task or asked.get("gpus-per-socket")):
         yield ("mem-per-gpu",), f"Requested mem_per_tres=gres:gpu:{options['mem-per-gpu']} but did not request any GPU."
     if "gpus-per-socket" in options and "sockets-per-node" not in options:
         yield ("gpus-per-socket",), "--gpus-per-socket option requires --sockets-per-node specification"
-    if per_task and not total and not has_tasks:
+    if per_task and not total and _count_tasks(options) is None:
         yield (
             ("gpus-per-task",),
             "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.",
@@ -148,12 +147,14 @@ def _find_count_conflicts(
     if total > 0 and per_task > 0:
         if total % per_task:
             yield ("gpus-per-task",), "Failed to validate job spec, --gpus not multiple of --gpus-per-task"
-        elif tasks is not None and tasks * per_task != total:
+        elif (tasks := _count_tasks(options)) is not None and tasks * per_task != total:
             yield (
                 ("gpus-per-task",),
                 "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks differ "
                 "from -n/--ntasks.",
             )
+    if per_node > 0 and per_task > 0:
+        yield from _compare_per_node(per_node, per_task, read_number(options.get("ntasks-per-node", "")))
     per_gpu = options.get("ntasks-per-gpu") or options.get("ntasks-per-tres")
     if per_gpu and not (total or per_node):
         yield from _compare_with_tasks(read_number(per_gpu), tasks, has_nodes="nodes" in options)
@@ -167,6 +168,20 @@ def _compare_with_nodes(total: int, per_node: int, fewest: int, most: int, *, ha
             ("gpus",),
             f"Failed to validate job spec. Based on --gpu and --gres=gpu/--gpus-per-node required nodes "
             f"({total // per_node}) doesn't fall between min_nodes ({fewest}) and max_nodes ({most}) boundaries.",
+        )
+
+
+def _compare_per_node(per_node: int, per_task: int, tasks: int | None) -> Iterator[Conflict]:
+    if per_node % per_task:
+        yield (
+            ("gpus-per-task",),
+            "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-task.",
+        )
+    elif tasks is not None and tasks != per_node // per_task:
+        yield (
+            ("gpus-per-task",),
+            "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-task requested number of "
+            "tasks per node differ from --ntasks-per-node.",
         )
 
 
@@ -184,6 +199,15 @@ def _compare_with_tasks(per_gpu: int | None, tasks: int | None, *, has_nodes: bo
 
 def _sum(gpus: tuple[Gpus, ...] | None) -> int:
     return sum(one.count for one in gpus or ())
+
+
+def _count_tasks(options: Mapping[str, str]) -> int | None:
+    """As sbatch fills it in: from nodes where their number is one, and not where it is a range."""
+    tasks = read_number(options.get("ntasks", ""))
+    if tasks is not None or not {"nodes", "ntasks-per-node"} & options.keys():
+        return tasks
+    fewest, most = _nodes(options) if "nodes" in options else (1, 1)
+    return fewest * (read_number(options.get("ntasks-per-node", "")) or 1) if fewest == most else None
 
 
 def _nodes(options: Mapping[str, str]) -> tuple[int, int]:

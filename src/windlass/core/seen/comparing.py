@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from windlass.core.facts import Facts, SeenPartition, SeenQuota
 from windlass.core.site import NodeType, Partition, Qos, Site
-from windlass.core.units import format_duration
+from windlass.core.units import format_exact_duration
 
 _CLOSE = 0.1  # a data sheet's gigabytes are never Slurm's: less apart than this is no difference
 
@@ -131,7 +131,7 @@ def _is_close(one: float, other: float) -> bool:
 
 
 def _show(time: timedelta | None) -> str:
-    return "no limit" if time is None else format_duration(time)
+    return "no limit" if time is None else format_exact_duration(time)
 
 
 def _count(number: int | None) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from windlass.core.facts import Facts
+from windlass.core.seen.quotas import QUOTA_PROGRAMS
 from windlass.core.site import ModuleSystem
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
@@ -13,7 +14,6 @@ _EMPTY: Mapping[str, str] = MappingProxyType({})
 VARIABLES = ("SCRATCH", "WORK", "PROJECT", "DATA", "STORE", "HOME")
 # A place that is not told by a variable is often found at one of these.
 FOLDERS = ("/scratch/$USER", "/project", "/work", "/work1", "/lustre", "/gpfs", "/nearline", "/localscratch")
-QUOTA_COMMANDS = ("diskusage_report", "lfs", "mmlsquota", "quota")
 CONTAINERS = ("apptainer", "singularity", "enroot", "sarus", "podman-hpc")
 
 # Run by bash, once as ssh runs a command and once as a login shell: the difference is what `login_shell` is for.
@@ -82,7 +82,7 @@ class Discovered:
 def make_look_script() -> str:
     """For `bash -c` and `bash -lc`. The words come from this file only, so nothing needs quoting."""
     places = " ".join([*(f'"${{{name}-/nowhere}}"' for name in VARIABLES), *(f'"{one}"' for one in FOLDERS)])
-    programs = " ".join(("sbatch", *QUOTA_COMMANDS, *CONTAINERS))
+    programs = " ".join(("sbatch", *QUOTA_PROGRAMS, *CONTAINERS))
     return LOOK.replace("VARIABLES", " ".join(VARIABLES)).replace("PROGRAMS", programs).replace("PLACES", places)
 
 

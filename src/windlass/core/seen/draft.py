@@ -4,17 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from windlass.core.facts import NodeShape, SeenPartition, SeenQos
-from windlass.core.seen.discovery import CONTAINERS, QUOTA_COMMANDS, Discovered, Disk
+from windlass.core.seen.discovery import CONTAINERS, Discovered, Disk
+from windlass.core.seen.quotas import QUOTA_PROGRAMS
 from windlass.core.site import ModuleSystem
-from windlass.core.toml.starter import format_string
-from windlass.core.units import format_duration
+from windlass.core.toml.writing import Value, format_key, format_string, format_value
 
 _QUESTION = "# ?"
-_QUOTA_LINES = {"lfs": "lfs quota -u $USER {path}", "quota": "quota -s", "mmlsquota": "mmlsquota"}
+_GPUS_MUST_BE_ASKED = "jobs that ask for no GPU are refused where the GPUs are"
 # Those files are kept here for the whole site, or for one job: never the place for runs.
 _NO_PLACE_FOR_RUNS = ("nearline", "localscratch", "home")
-
-Value = str | int | float | bool | timedelta | Sequence[str]
 
 
 def make_draft(seen: Discovered) -> str:
@@ -54,6 +52,7 @@ def _make_head(seen: Discovered) -> str:
             f"# A line that begins with `{_QUESTION}` was not seen: ask the centre, or read its pages, and fill it in.",
             f"title = {format_string(seen.cluster or where)}",
             f"root = {format_string(choose_root(seen))}",
+            *([f"notes = {format_value([_GPUS_MUST_BE_ASKED])}"] if seen.gpus_must_be_asked else []),
             f'{_QUESTION} support = "where to ask for help"',
             f'{_QUESTION} documentation = "the centre\'s own pages"',
         )
@@ -80,9 +79,9 @@ def _make_areas(seen: Discovered) -> Iterator[str]:
 
 
 def _find_quota_command(disk: Disk, seen: Discovered) -> str | None:
-    for name in QUOTA_COMMANDS:
-        if name in seen.shell.programs and (name != "lfs" or disk.kind == "lustre"):
-            return _QUOTA_LINES.get(name, name).format(path=disk.path)
+    for name, program in QUOTA_PROGRAMS.items():
+        if program.line and name in seen.shell.programs and program.only_on in (None, disk.kind):
+            return program.line.format(path=disk.path)
     return None
 
 
@@ -148,7 +147,7 @@ def _make_partitions(seen: Discovered, nodes: Mapping[str, NodeShape]) -> Iterat
             "accounts": one.allow_accounts or None,
             "is_default": True if one.is_default else None,
         }
-        yield _table(f"partition.{_quoted(one.name)}", values, missing=_ask_about(one))
+        yield _table(f"partition.{format_key((one.name,))}", values, missing=_ask_about(one))
 
 
 def _ask_about(partition: SeenPartition) -> tuple[str, ...]:
@@ -161,7 +160,7 @@ def _make_levels(seen: Discovered) -> Iterator[str]:
     defaults = {one.default_qos for one in seen.facts.associations or ()}
     for one in seen.facts.qos or ():
         if one.name in mine:
-            yield _table(f"qos.{_quoted(one.name)}", _make_level(one, is_default=one.name in defaults))
+            yield _table(f"qos.{format_key((one.name,))}", _make_level(one, is_default=one.name in defaults))
 
 
 def _make_level(one: SeenQos, *, is_default: bool) -> dict[str, Value | None]:
@@ -222,24 +221,12 @@ def _make_sources(seen: Discovered) -> str:
     }
     for key, words in seen.said.items():
         sources[f"rules.{key}"] = f"sbatch --test-only said: {' '.join(words.split())[:200]}; {asked}"
-    return "\n".join(["[sources]", *(f"{_quoted(key)} = {format_string(text)}" for key, text in sources.items())])
+    return "\n".join(["[sources]", *(f"{format_key((key,))} = {format_value(text)}" for key, text in sources.items())])
 
 
 def _table(name: str, values: Mapping[str, Value | None], *, missing: Sequence[str] = ()) -> str:
-    lines = [f"{key} = {_format(value)}" for key, value in values.items() if value is not None]
+    lines = [f"{key} = {format_value(value)}" for key, value in values.items() if value is not None]
     return "\n".join([f"[{name}]", *lines, *(f"{_QUESTION} {key} =" for key in missing)])
-
-
-def _format(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, timedelta):
-        return format_string(format_duration(value))
-    if isinstance(value, str):
-        return format_string(value)
-    if isinstance(value, int | float):
-        return f"{value:g}" if isinstance(value, float) else str(value)
-    return f"[{', '.join(format_string(one) for one in value)}]"
 
 
 def _show_path(disk: Disk, seen: Discovered) -> str:
@@ -253,7 +240,3 @@ def _show_path(disk: Disk, seen: Discovered) -> str:
 def _key(word: str) -> str:
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in word)
     return plain if plain[:1].isalnum() else f"gpu{plain}"
-
-
-def _quoted(word: str) -> str:
-    return word if word and _key(word) == word and word.isascii() else format_string(word)

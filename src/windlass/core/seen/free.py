@@ -55,6 +55,16 @@ class Maintenance:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NodeKind:
+    """Nodes of one partition that are alike."""
+
+    nodes: int | None = None  # how many there are
+    cores: int | None = None  # of one node, as those below
+    memory_mb: int | None = None
+    gpus: tuple[tuple[str, int], ...] = ()  # (kind, how many)
+
+
+@dataclass(frozen=True, kw_only=True)
 class QueueView:
     """One partition for people. None: not known."""
 
@@ -66,11 +76,12 @@ class QueueView:
     closed: str | None = None  # why jobs of yours do not go there
     max_time: timedelta | None = None
     default_time: timedelta | None = None
-    max_nodes: int | None = None
+    max_nodes: int | None = None  # of one job
     min_nodes: int = 1
     cores: int | None = None  # of one node, the most
     memory_mb: int | None = None
     gpus: tuple[tuple[str, int], ...] = ()  # (kind, on one node)
+    kinds: tuple[NodeKind, ...] = ()  # of node
     accounts: tuple[str, ...] = ()  # that may use it; empty: all
     qos: tuple[str, ...] = ()
     purpose: str | None = None
@@ -193,6 +204,7 @@ def _make_view(
         cores=max((one.cores for one in queues if one.cores), default=None),
         memory_mb=max((one.memory_mb for one in queues if one.memory_mb), default=None),
         gpus=tuple(sorted(kinds)),
+        kinds=tuple(_make_kind(one) for one in queues),
         accounts=first.accounts,
         qos=(seen.allow_qos if seen else ()) or (written.qos if written else ()),
         purpose=written.purpose if written else None,
@@ -201,6 +213,11 @@ def _make_view(
         waiting=waiting,
         maintenance=find_maintenance(facts.reservations, first.name, now),
     )
+
+
+def _make_kind(queue: Queue) -> NodeKind:
+    gpus = ((queue.gpu or "", queue.gpus),) if queue.gpus else ()
+    return NodeKind(nodes=queue.count, cores=queue.cores, memory_mb=queue.memory_mb, gpus=gpus)
 
 
 def _find_most_nodes(queues: Sequence[Queue], seen: SeenPartition | None) -> int | None:

@@ -41,10 +41,21 @@ class Disk:
     free_files: int | None = None
 
 
-def read_quotas(text: str) -> tuple[QuotaRow, ...]:
-    """By the first reader that knows the form; nothing for a text that none of them knows."""
+@dataclass(frozen=True, kw_only=True)
+class QuotaProgram:
+    """One that reports on storage; each reader gives nothing for a text that is not its own."""
+
+    read: Callable[[str], Iterator[QuotaRow]]
+    line: str | None = None  # how a new site file asks it; None: only where somebody writes it there
+    only_on: str | None = None  # the kind of file system it knows, as df names it
+
+
+def read_quotas(text: str, command: str = "") -> tuple[QuotaRow, ...]:
+    """By the reader of the program that the command starts; by the first that knows the form where it is another."""
     text = text[:_LONGEST]
-    return next((rows for read in QUOTA_READERS.values() if (rows := tuple(read(text)))), ())
+    program = QUOTA_PROGRAMS.get(_find_program(command))
+    readers = [program] if program else QUOTA_PROGRAMS.values()
+    return next((rows for one in readers if (rows := tuple(one.read(text)))), ())
 
 
 def pick_quota(
@@ -189,12 +200,13 @@ def read_df_table(text: str) -> Iterator[QuotaRow]:
     yield from found.values()
 
 
-# In the order in which they are tried; each gives nothing for a text that is not its own.
-QUOTA_READERS: dict[str, Callable[[str], Iterator[QuotaRow]]] = {
-    "diskusage_report": read_diskusage_report,
-    "mmlsquota": read_mmlsquota,
-    "quota": read_linux_quota,
-    "df": read_df_table,
+# In the order in which a new site's are looked for, and in which a text of an unknown program is tried.
+QUOTA_PROGRAMS: dict[str, QuotaProgram] = {
+    "diskusage_report": QuotaProgram(read=read_diskusage_report, line="diskusage_report"),
+    "lfs": QuotaProgram(read=read_linux_quota, line="lfs quota -u $USER {path}", only_on="lustre"),
+    "mmlsquota": QuotaProgram(read=read_mmlsquota, line="mmlsquota"),
+    "quota": QuotaProgram(read=read_linux_quota, line="quota -s"),
+    "df": QuotaProgram(read=read_df_table),
 }
 
 _USED = ["Filesystem", "used"]  # lfs quota -h
@@ -203,6 +215,12 @@ _OWNERS = {"usr": "user", "user": "user", "grp": "group", "group": "group", "prj
     "GRP": "group",
     "FILESET": "group",
 }
+
+
+def _find_program(command: str) -> str:
+    """`lfs` of `LANG=C /usr/bin/lfs quota -u $USER /project | tail`."""
+    words = (word for word in command.split() if not re.match(r"\w+=", word))
+    return next(words, "").rpartition("/")[2]
 
 
 def _read_rows_below(lines: Iterator[str], owner: str) -> Iterator[QuotaRow]:

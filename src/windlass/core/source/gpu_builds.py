@@ -1,6 +1,7 @@
 """Which GPUs a build of PyTorch has kernels for, and which driver a CUDA needs. Figures were read from the wheels."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 # PyPI's wheels for Linux x86_64, by release: CUDA, and the architectures in libtorch (none has PTX for newer ones).
@@ -90,14 +91,31 @@ def has_kernels(build: Build, capability: int) -> bool | None:
     return any(one // 10 == capability // 10 and one <= capability for one in build.kernels)
 
 
-def find_last_working(capability: int) -> tuple[Build | None, Build | None]:
-    """The newest release of PyPI that has kernels, and the newest of another index."""
+def find_last_working(
+    capabilities: Sequence[int], *, driver: str | None = None, cuda: str | None = None
+) -> tuple[Build | None, Build | None]:
+    """The newest release of PyPI that has kernels for all of them and runs on the driver; the newest of another index.
+
+    `cuda` is the newest that the driver runs, where the driver itself is not known.
+    """
+
+    def works(build: Build) -> bool:
+        return runs_on(build, driver=driver, cuda=cuda) and all(has_kernels(build, one) for one in capabilities)
+
     own = [find_build(release) for release in PYPI]
-    other = [find_build(release, cuda) for release, cudas in OTHER.items() for cuda in cudas]
+    other = [find_build(release, one) for release, cudas in OTHER.items() for one in cudas]
     return (
-        max((one for one in own if has_kernels(one, capability)), key=lambda one: one.version, default=None),
-        max((one for one in other if has_kernels(one, capability)), key=lambda one: one.version, default=None),
+        max((one for one in own if works(one)), key=lambda one: one.version, default=None),
+        max((one for one in other if works(one)), key=lambda one: (one.version, one.cuda), default=None),
     )
+
+
+def runs_on(build: Build, *, driver: str | None, cuda: str | None) -> bool:
+    """What is not known is not held against it."""
+    oldest = find_oldest_driver(build.cuda) if build.cuda else None
+    if oldest and driver and _numbers(driver):
+        return _numbers(driver) >= _numbers(oldest)
+    return not (build.cuda and cuda and not driver and _numbers(build.cuda)[:1] > _numbers(cuda)[:1])
 
 
 def find_first_working(capability: int) -> Build | None:
@@ -125,6 +143,10 @@ def _begins(word: str, known: str) -> bool:
 
 def format_capability(capability: int) -> str:
     return f"{capability // 10}.{capability % 10}"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in re.findall(r"\d+", version))
 
 
 def find_oldest_driver(cuda: str) -> str | None:

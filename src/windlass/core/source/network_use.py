@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from windlass.core.source.code import Language
-from windlass.core.source.network_python import Looking, find_in_python
+from windlass.core.source.looking import Looking
+from windlass.core.source.network_python import find_in_python
 from windlass.core.source.network_shell import find_in_shell
 from windlass.core.source.python_code import read_python
 from windlass.core.source.uses import NO_VARIABLES, Use, UseKind

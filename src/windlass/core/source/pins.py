@@ -23,7 +23,6 @@ class Pin:
 
     where: str  # "requirements.txt:3"
     specifiers: tuple[tuple[str, tuple[int, ...]], ...] = ()  # ("==", (2, 1, 2)); empty: any version
-    is_any_patch: bool = False  # ==2.1.*
     build: str | None = None  # "cu118" of +cu118 or of the index, "cpu"
     text: str = ""
 
@@ -161,7 +160,6 @@ def _make_pin(where: str, line: str, *, build: str | None = None) -> Pin:
     return Pin(
         where=where,
         specifiers=tuple((operator, read_version(version)) for operator, version in specifiers),
-        is_any_patch=any(version.endswith("*") for _, version in specifiers),
         build=own[1] if own else build,
         text=line.strip(),
     )

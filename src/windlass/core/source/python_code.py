@@ -2,122 +2,17 @@
 
 import ast
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
+
+from windlass.core.source.python_module import Call, Place, PythonModule, Setting, Text
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where in its file something stands."""
-
-    is_certain: bool = True  # reached whenever the file is run: in no branch and no function
-    in_main: bool = False  # below `if __name__ == "__main__"`
-    in_loop: bool = False
-    function: str | None = None  # the function of the module that it is in; None: code that may always be reached
-    switches: frozenset[str] = frozenset()  # what must be true around it: `if args.log:`
-    tested: frozenset[str] = frozenset()  # texts in the conditions around it: `if "RANK" not in os.environ`
-
-
-@dataclass(frozen=True, kw_only=True)
-class Call:
-    name: str  # with the imports resolved: "transformers.AutoModel.from_pretrained"
-    node: ast.Call
-    place: Place
-
-    @property
-    def line(self) -> int:
-        return self.node.lineno
-
-    @property
-    def column(self) -> int:
-        return self.node.col_offset + 1
-
-    def keyword(self, *names: str) -> ast.expr | None:
-        return next((one.value for one in self.node.keywords if one.arg in names), None)
-
-    def argument(self, position: int, *names: str) -> ast.expr | None:
-        """By position or by one of its names."""
-        if position < len(self.node.args):
-            return self.node.args[position]
-        return self.keyword(*names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Text:
-    """A string that is no docstring."""
-
-    value: str
-    line: int
-    column: int
-    place: Place
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """`os.environ[NAME] = value`"""
-
-    name: str
-    value: ast.expr
-    place: Place
-
-    @property
-    def is_default(self) -> bool:
-        """Only where nobody else has set it."""
-        return self.name in self.place.tested
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PythonModule:
-    """What the checks ask about one file."""
-
-    problem: tuple[int, str] | None = None  # it cannot be read as Python: line and why
-    calls: tuple[Call, ...] = ()
-    texts: tuple[Text, ...] = ()
-    imports: tuple[tuple[int, str, tuple[str, ...]], ...] = ()  # level of a relative one, module, names
-    assigned: Mapping[str, ast.expr] = field(default_factory=dict)  # names that are set exactly once
-    settings: tuple[Setting, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, set by the code
-    mentions: Mapping[str | None, frozenset[str]] = field(default_factory=dict)  # function -> words used in it
-    main_mentions: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()  # of the module, without a decorator
-    bound: frozenset[str] = frozenset()  # names the file gives a meaning of its own
-
-    @property
-    def modules(self) -> frozenset[str]:
-        """The first words of all that is imported."""
-        return frozenset(module.partition(".")[0] for level, module, _ in self.imports if not level)
-
-    def find_constant(self, node: ast.expr | None) -> object:
-        """The value of a literal, or of a name that was given one once; None when it cannot be told."""
-        for _ in range(5):
-            if isinstance(node, ast.Constant):
-                return node.value
-            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-                value = self.find_constant(node.operand)
-                return -value if isinstance(value, int | float) else None
-            if not isinstance(node, ast.Name):
-                return None
-            node = self.assigned.get(node.id)
-        return None
-
-    def find_beginning(self, node: ast.expr | None) -> str | None:
-        """The text an expression begins with: all of a literal, the front of an f-string or of a sum."""
-        for _ in range(20):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod | ast.Div):
-                node = node.left
-            elif isinstance(node, ast.JoinedStr) and node.values:
-                node = node.values[0]
-            elif isinstance(node, ast.Name) and node.id in self.assigned:
-                node = self.assigned[node.id]
-            else:
-                break
-        value = self.find_constant(node)
-        return value if isinstance(value, str) else None
+_PARSERS = frozenset({"parse_args", "parse_known_args", "parse_args_into_dataclasses"})
+_MOST_GUARDS = 50
 
 
 @lru_cache(maxsize=512)
@@ -134,14 +29,6 @@ def read_python(text: str) -> PythonModule:
     return _Reader(tree).read()
 
 
-def format_node(node: ast.expr | None) -> str:
-    """The expression as source; nothing for one that is nested too deeply."""
-    try:
-        return ast.unparse(node) if node is not None else ""
-    except RecursionError:
-        return ""
-
-
 class _Reader:
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
@@ -152,8 +39,11 @@ class _Reader:
         self.texts: list[Text] = []
         self.values: dict[str, list[ast.expr | None]] = {}
         self.settings: list[Setting] = []
-        self.mentions: dict[str | None, set[str]] = {}
-        self.main_mentions: set[str] = set()
+        self.mentions: dict[Place, set[str]] = {}
+        self.tests: list[ast.expr] = []
+        self.fields: list[ast.AnnAssign] = []
+        self.stored: set[str] = set()
+        self.namespaces: set[str] = set()
         self.docstrings = set(_find_docstrings(tree))
 
     def read(self) -> PythonModule:
@@ -162,8 +52,10 @@ class _Reader:
             self._read_import(node)
         for node, place in nodes:
             self._read_node(node, place)
-        once = {name: found[0] for name, found in self.values.items() if len(found) == 1}
         functions = [one for one in self.tree.body if isinstance(one, _FUNCTIONS)]
+        # `try: import wandb … except ImportError: wandb = None` says nothing of which it is.
+        other = {*self.aliases, *(one.name for one in functions)}
+        once = {name: found[0] for name, found in self.values.items() if len(found) == 1 and name not in other}
         return PythonModule(
             calls=tuple(sorted(self.calls, key=lambda one: (one.line, one.column))),
             texts=tuple(sorted(self.texts, key=lambda one: (one.line, one.column))),
@@ -172,7 +64,10 @@ class _Reader:
             settings=tuple(sorted(self.settings, key=lambda one: one.value.lineno)),
             variables=self._find_variables(),
             mentions={where: frozenset(words) for where, words in self.mentions.items()},
-            main_mentions=frozenset(self.main_mentions),
+            tests=tuple(self.tests),
+            fields=tuple(self.fields),
+            stored=frozenset(self.stored),
+            namespaces=frozenset(self.namespaces),
             functions=frozenset(one.name for one in functions if not one.decorator_list),
             bound=frozenset(self.values) | {one.name for one in functions},
         )
@@ -204,13 +99,22 @@ class _Reader:
                 self._mention(name, place)
             case ast.Name(id=name):
                 self.values.setdefault(name, [])
-            case ast.Attribute(attr=name):
+            case ast.Attribute(attr=name, ctx=context):
                 self._mention(name, place)
+                if not isinstance(context, ast.Load):
+                    self.stored.add(name)
+            case ast.If(test=test) | ast.IfExp(test=test):
+                self.tests.append(test)
+            case ast.ClassDef(decorator_list=[_, *_] as marks, body=body) if "dataclass" in map(_name_of, marks):
+                self.fields += [one for one in body if isinstance(one, ast.AnnAssign)]
+            case ast.NamedExpr(target=target):
+                self._bind([target], None)
             case ast.arg(arg=name):
                 self.values.setdefault(name, []).append(None)
             case ast.Assign(targets=targets, value=value):
                 self._bind(targets, value)
                 self._set(targets, value, place)
+                self._name_options(targets, value)
             case ast.AnnAssign(target=target, value=given):
                 self._bind([target], given)
             case ast.AugAssign(target=target):
@@ -223,10 +127,7 @@ class _Reader:
     def _mention(self, word: str, place: Place) -> None:
         if not word.isidentifier():
             return
-        if place.in_main:
-            self.main_mentions.add(word)
-        else:
-            self.mentions.setdefault(place.function, set()).add(word)
+        self.mentions.setdefault(place, set()).add(word)
 
     def _bind(self, targets: list[ast.expr], value: ast.expr | None) -> None:
         for target in targets:
@@ -234,6 +135,15 @@ class _Reader:
                 self.values.setdefault(target.id, []).append(value)
             elif isinstance(target, ast.Tuple | ast.List):
                 self._bind(target.elts, None)
+            elif isinstance(target, ast.Starred):
+                self._bind([target.value], None)
+
+    def _name_options(self, targets: list[ast.expr], value: ast.expr) -> None:
+        """`args = parser.parse_args()`, `args, rest = parser.parse_known_args()`"""
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _PARSERS:
+            for target in targets:
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                self.namespaces |= {one.id for one in names if isinstance(one, ast.Name)}
 
     def _set(self, targets: list[ast.expr], value: ast.expr, place: Place) -> None:
         for target in targets:
@@ -242,6 +152,12 @@ class _Reader:
 
     def _resolve(self, node: ast.expr) -> str | None:
         parts: list[str] = []
+        match node:
+            # A member that is chosen while the program runs: models.__dict__[args.arch], getattr(models, args.arch)
+            case ast.Subscript(value=ast.Attribute(value=home, attr="__dict__")):
+                parts, node = ["?"], home
+            case ast.Call(func=ast.Name(id="getattr"), args=[home, _, *_]):
+                parts, node = ["?"], home
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
@@ -280,18 +196,40 @@ def _place_children(node: ast.AST, place: Place, *, is_top: ast.Module) -> Itera
         yield from ((child, place) for child in node.orelse)
         return
     if isinstance(node, (*_FUNCTIONS, ast.Lambda)):
-        is_own = node in is_top.body and isinstance(node, _FUNCTIONS) and not node.decorator_list
+        is_own = isinstance(node, _FUNCTIONS) and _is_called_by_name(node, is_top)
         name = getattr(node, "name", None) if is_own else place.function
         place = replace(place, is_certain=False, in_loop=False, function=name)
     elif isinstance(node, ast.If):
         inside = replace(place, is_certain=False, tested=place.tested | _find_texts(node.test))
         switched = replace(inside, switches=place.switches | frozenset(_find_switches(node.test)))
-        yield from ((child, switched) for child in node.body)
-        yield from ((child, inside) for child in (node.test, *node.orelse))
+        taken, other = _guard(switched, node.test, holds=True), _guard(inside, node.test, holds=False)
+        yield from ((child, taken) for child in node.body)
+        yield from ((child, other) for child in node.orelse)
+        yield node.test, inside
+        return
+    elif isinstance(node, ast.IfExp):
+        place = replace(place, is_certain=False)
+        yield node.test, place
+        yield node.body, _guard(place, node.test, holds=True)
+        yield node.orelse, _guard(place, node.test, holds=False)
         return
     elif isinstance(node, _BRANCHES):
         place = replace(place, is_certain=False, in_loop=place.in_loop or isinstance(node, _LOOPS))
     yield from ((child, place) for child in ast.iter_child_nodes(node))
+
+
+def _is_called_by_name(node: ast.FunctionDef | ast.AsyncFunctionDef, tree: ast.Module) -> bool:
+    """A plain function of the module, or a class method; other methods and decorated ones a framework may call."""
+    if not node.decorator_list:
+        return node in tree.body
+    if any(getattr(one, "id", None) not in {"classmethod", "staticmethod"} for one in node.decorator_list):
+        return False
+    return any(node in one.body for one in tree.body if isinstance(one, ast.ClassDef))
+
+
+def _guard(place: Place, test: ast.expr, *, holds: bool) -> Place:
+    # A chain of thousands of `elif` would make sets of thousands.
+    return replace(place, guards=place.guards | {(test, holds)}) if len(place.guards) < _MOST_GUARDS else place
 
 
 def _is_main_guard(test: ast.expr) -> bool:
@@ -326,3 +264,9 @@ def _find_docstrings(tree: ast.Module) -> Iterator[int]:
 
 def _constant(node: ast.expr | None) -> object:
     return node.value if isinstance(node, ast.Constant) else None
+
+
+def _name_of(mark: ast.expr) -> str | None:
+    """`@dataclass`, `@dataclasses.dataclass(frozen=True)` -> dataclass"""
+    node = mark.func if isinstance(mark, ast.Call) else mark
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None

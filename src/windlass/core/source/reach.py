@@ -1,20 +1,25 @@
 """Which files of the project a command runs: the scripts it names, and the local modules those import."""
 
+import ast
 import posixpath
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from windlass.core.case import Case
 from windlass.core.source.code import Code, Language
-from windlass.core.source.python_code import Call, Place, PythonModule, Text, read_python
+from windlass.core.source.guards import UNKNOWN, evaluate
+from windlass.core.source.options import Options, Words, overrides_defaults, read_arguments, read_words
+from windlass.core.source.python_code import read_python
+from windlass.core.source.python_module import Call, Guard, Place, PythonModule, Text
 from windlass.core.source.shell_commands import ShellCommand, find_exports, read_commands
 
 _MOST_FILES = 300
 _MOST_LETTERS = 2_000_000  # of all Python files together: one second or two
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+_LONGEST_LITERAL = 1_000
 _TAKES_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 # After these nothing is there that was not there before.
 _HARMLESS = frozenset({"cd", "export", "source", ".", "module", "ml", "set", "echo", "mkdir", "ulimit", "nvidia-smi"})
@@ -28,6 +33,11 @@ class ReachedPython:
 
     def where(self, line: int) -> str:
         return f"{self.path}:{line}"
+
+    @property
+    def takes_settings(self) -> bool:
+        """Names of the module are set by the command, or by a file that it names: exec(open(…).read())"""
+        return any(call.name == "exec" for call in self.module.calls)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,15 +56,50 @@ class Reached:
     shell: tuple[ReachedShell, ...] = ()
     missing: tuple[str, ...] = ()  # scripts the command runs that are not sent
     variables: Mapping[str, str] = field(default_factory=dict)  # that the command, a script or the code sets
-    arguments: Mapping[str, str] = field(default_factory=dict)  # options of the command: "num_workers" -> "4"
+    options: Options = field(default_factory=Options)
+    constants: Mapping[str, object] = field(default_factory=dict)  # that a file of settings in the command gives
+    words: Words = field(default_factory=Words)
     live: frozenset[str] = frozenset()  # functions that something calls or names
-    off: frozenset[str] = frozenset()  # switches of argparse that the command does not give
+    shut: frozenset[Guard] = frozenset()  # conditions that certainly do not hold
+
+    @property
+    def arguments(self) -> Mapping[str, str]:
+        """Options of the command, or their defaults: "num_workers" -> "4"."""
+        return self.options.texts
 
     def is_live(self, place: Place, file: ReachedPython) -> bool:
         """Not in a function that nothing names, nor in what only runs when the file is started or a switch is given."""
-        if (place.in_main and not file.is_entry) or place.switches & self.off:
+        return self.is_open(place, file) and (place.function is None or place.function in self.live)
+
+    def is_open(self, place: Place, file: ReachedPython) -> bool:
+        """No branch around it is certainly not taken."""
+        if (place.in_main and not file.is_entry) or place.switches & self.options.off:
             return False
-        return place.function is None or place.function in self.live
+        return self.shut.isdisjoint(place.guards)
+
+    def find_value(self, node: ast.expr | None, file: ReachedPython) -> object:
+        """Of a constant, a setting or an option, and what follows from them; UNKNOWN otherwise."""
+        return evaluate(node, lambda one: self._look_up(one, file))
+
+    def _look_up(self, node: ast.expr, file: ReachedPython) -> object:
+        match node:
+            case ast.Name(id=name):
+                return self._find_setting(name, file)
+            case ast.Attribute(value=ast.Name(id=home) | ast.Attribute(attr=home), attr=name):
+                return self.options.values.get(name, UNKNOWN) if home in self.options.namespaces else UNKNOWN
+        return UNKNOWN
+
+    def _find_setting(self, name: str, file: ReachedPython) -> object:
+        node = file.module.assigned.get(name)
+        if not isinstance(node, ast.Constant) or any(name in one.module.stored for one in self.python):
+            return UNKNOWN
+        if not file.takes_settings:
+            return UNKNOWN if name in self.words.flags else node.value
+        if name in self.words.given:
+            return _read_literal(self.words.given[name])
+        if name in self.words.flags or self.words.is_open:
+            return UNKNOWN
+        return self.constants.get(name, node.value)
 
     def calls(self) -> Iterator[tuple[ReachedPython, Call]]:
         for file in self.python:
@@ -92,15 +137,28 @@ def find_reached(code: Code, command: str, workdir: str = ".", activate: tuple[s
         variables |= find_exports(script.commands)
     for file in walk.python.values():
         variables |= file.module.variables
-    return Reached(
+    words = read_words(one for script in walk.shell for one in script.commands)
+    modules = [file.module for file in walk.python.values()]
+    found = Reached(
         python=tuple(walk.python.values()),
         shell=tuple(walk.shell),
         missing=tuple(dict.fromkeys(walk.missing)),
         variables=variables,
-        arguments=_read_arguments(walk),
-        live=_find_live(walk.python.values(), command),
-        off=_find_off(walk),
+        options=read_arguments(modules, words),
+        constants=_find_constants(walk),
+        words=words,
     )
+    found = _judge_branches(found, command)
+    if any(overrides_defaults(call, found.options.namespaces) for _, call in found.calls()):
+        options = read_arguments(modules, words, are_defaults_sure=False)
+        found = _judge_branches(replace(found, options=options), command)
+    return found
+
+
+def _judge_branches(found: Reached, command: str) -> Reached:
+    judged = [(test, found.find_value(test, file)) for file in found.python for test in file.module.tests]
+    found = replace(found, shut=frozenset((test, not value) for test, value in judged if value is not UNKNOWN))
+    return replace(found, live=_find_live(found, command))
 
 
 @dataclass(kw_only=True)
@@ -271,62 +329,36 @@ def _read_console_scripts(text: str) -> dict[str, str]:
     return {str(key): str(value) for key, value in scripts.items()} if isinstance(scripts, dict) else {}
 
 
-def _read_arguments(walk: _Walk) -> dict[str, str]:
-    """Defaults of argparse in the code, then what the command says: `--num-workers 4`, `num_workers=4`."""
-    found: dict[str, str] = {}
-    for file in walk.python.values():
-        for call in file.module.calls:
-            if call.name.endswith(".add_argument"):
-                default = file.module.find_constant(call.keyword("default"))
-                names = [file.module.find_constant(one) for one in call.node.args]
-                if isinstance(default, str | int | float) and not isinstance(default, bool):
-                    found |= {_option(name): str(default) for name in names if isinstance(name, str)}
-    for script in walk.shell:
-        for command in script.commands:
-            found |= _read_options(command.words)
+def _find_constants(walk: _Walk) -> dict[str, object]:
+    """Of files beside the script that the command names: `python train.py config/large.py`."""
+    files = [file for file in walk.python.values() if file.is_entry and not file.takes_settings]
+    found: dict[str, object] = {}
+    for file in files:
+        # What was set twice, or is no constant, cannot be told.
+        found |= dict.fromkeys(file.module.bound, UNKNOWN)
+        found |= {name: node.value for name, node in file.module.assigned.items() if isinstance(node, ast.Constant)}
     return found
 
 
-def _find_off(walk: _Walk) -> frozenset[str]:
-    """`--log` with action="store_true" is off unless some command says --log."""
-    names: set[str] = set()
-    for file in walk.python.values():
-        for call in file.module.calls:
-            if not call.name.endswith(".add_argument"):
-                continue
-            action = file.module.find_constant(call.keyword("action"))
-            if action == "store_true" and file.module.find_constant(call.keyword("default")) is not True:
-                given = (call.keyword("dest"), *call.node.args)
-                names |= {_option(name) for one in given if isinstance(name := file.module.find_constant(one), str)}
-    words = (word for script in walk.shell for command in script.commands for word in command.words)
-    return frozenset(names - {_option(word.partition("=")[0]) for word in words})
+def _read_literal(text: str) -> object:
+    try:
+        return ast.literal_eval(text) if len(text) < _LONGEST_LITERAL else UNKNOWN
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
 
 
-def _read_options(words: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    last = None
-    for word in words:
-        name, equals, value = word.partition("=")
-        if equals and re.fullmatch(r"(?:--|\+{0,2})[A-Za-z][\w.-]*", name):
-            found[_option(name.rpartition(".")[2])] = value
-        elif last and not word.startswith("-"):
-            found[_option(last)] = word
-        last = word if word.startswith("-") and not equals else None
-    return found
-
-
-def _option(word: str) -> str:
-    return word.lstrip("-+").replace("-", "_")
-
-
-def _find_live(files: Collection[ReachedPython], command: str) -> frozenset[str]:
+def _find_live(found: Reached, command: str) -> frozenset[str]:
     """Names that are used somewhere outside the functions that nobody names."""
     live = {"main", *re.findall(r"[A-Za-z_]\w*", command)}
-    for file in files:
-        live |= file.module.mentions.get(None, frozenset())
-        if file.is_entry:
-            live |= file.module.main_mentions
-    pending = [(name, words) for file in files for name, words in file.module.mentions.items() if name is not None]
+    pending: list[tuple[str, frozenset[str]]] = []
+    for file in found.python:
+        for place, words in file.module.mentions.items():
+            if not found.is_open(place, file):
+                continue
+            if place.function is None:
+                live |= words
+            else:
+                pending.append((place.function, words))
     is_growing = True
     while is_growing:
         ready = [words for name, words in pending if name in live]

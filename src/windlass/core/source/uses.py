@@ -24,6 +24,7 @@ class Use:
     kind: UseKind
     hint: str  # a command for the login node, or lines to paste
     is_certain: bool = False  # reached whenever the text is run
+    folder: str | None = None  # where it keeps what it fetched, if that is another folder in each run
 
 
 def is_on(env: Mapping[str, str], *names: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from windlass.core.toml.reading import FromText, Leaf, Many, Named, Path, Shape, Table, format_key
+from windlass.core.toml.reading import FromText, Leaf, Many, Named, Path, Shape, Table, format_path
 from windlass.errors import UsageError
 
 PREFIX = "WINDLASS_"
@@ -60,7 +60,7 @@ class Merged:
     def origin_of(self, path: Path) -> Origin | None:
         """Of the value, or of the nearest table around it."""
         for length in range(len(path), 0, -1):
-            found = self.origins.get(format_key(path[:length]))
+            found = self.origins.get(format_path(path[:length]))
             if found:
                 return found
         return None
@@ -174,7 +174,7 @@ def _merge_into(
                 continue
         else:
             values[key] = value
-        origins[format_key(here)] = Origin(layer=layer, path=here)
+        origins[format_path(here)] = Origin(layer=layer, path=here)
 
 
 def _find_displaced(values: Mapping[str, object], exclusive: Sequence[Sequence[Path]]) -> Iterator[Path]:
@@ -198,7 +198,7 @@ def _remove(values: dict[str, object], origins: dict[str, Origin], path: Path) -
         inner = inner.get(str(part)) if isinstance(inner, dict) else None
     if isinstance(inner, dict):
         inner.pop(path[-1], None)
-    origins.pop(format_key(path), None)
+    origins.pop(format_path(path), None)
 
 
 def _put(values: dict[str, object], path: Path, value: object) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from windlass.core.finding import Setting
 from windlass.core.toml.lines import find_lines
 from windlass.core.toml.reading import Path
+from windlass.core.toml.writing import format_key
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 # A key of one line: what is before the value, the value, and a comment after it.
 _ONE_LINE = re.compile(
     r"""(?P<before>\s*[^=\n]*=\s*)
@@ -38,8 +38,8 @@ def format_settings(settings: Sequence[Setting]) -> list[str]:
     tables: dict[Path, list[str]] = {}
     for setting in settings:
         *table, key = _split(setting.key)
-        tables.setdefault(tuple(table), []).append(f"{_write_key((key,))} = {setting.value}")
-    return [line for table, lines in tables.items() for line in (f"[{_write_key(table)}]", *lines)]
+        tables.setdefault(tuple(table), []).append(f"{format_key((key,))} = {setting.value}")
+    return [line for table, lines in tables.items() for line in (f"[{format_key(table)}]", *lines)]
 
 
 def _apply(text: str, setting: Setting, site: str | None) -> str | None:
@@ -66,7 +66,7 @@ def _try_all(text: str, path: Path, value: str) -> Iterator[str]:
         return
     yield from _into_inline_table(lines, numbers.get(path[:-1]), path[-1:], value)
     yield from _into_table(lines, numbers, path, value)
-    yield f"{_end_with_blank(text)}[{_write_key(path[:-1])}]\n{_write_key(path[-1:])} = {value}\n"
+    yield f"{_end_with_blank(text)}[{format_key(path[:-1])}]\n{format_key(path[-1:])} = {value}\n"
 
 
 def _replace_line(lines: list[str], at: int, value: str) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _into_inline_table(lines: list[str], at: int | None, key: Path, value: str) 
     if at and match:
         inside = match["inside"].rstrip()
         comma = "," if inside.strip() else ""
-        line = f"{match['before']}{inside}{comma} {_write_key(key)} = {value} {match['after']}\n"
+        line = f"{match['before']}{inside}{comma} {format_key(key)} = {value} {match['after']}\n"
         yield "".join([*lines[: at - 1], line, *lines[at:]])
 
 
@@ -93,7 +93,7 @@ def _into_table(lines: list[str], numbers: Mapping[Path, int], path: Path, value
     start = max([*inside, numbers.get(table, 0)])
     for at in range(start, len(lines) + 1):  # a value may go on over several lines: the first place that fits
         if start and (at == len(lines) or at == start or not lines[at - 1].startswith((" ", "\t"))):
-            new = f"{_write_key(path[-1:])} = {value}\n"
+            new = f"{format_key(path[-1:])} = {value}\n"
             before = lines[:at]
             if before and not before[-1].endswith("\n"):
                 before = [*before[:-1], before[-1] + "\n"]
@@ -108,10 +108,6 @@ def _end_with_blank(text: str) -> str:
 
 def _split(key: str) -> Path:
     return tuple(key.split("."))
-
-
-def _write_key(path: Path) -> str:
-    return ".".join(str(part) if _BARE.fullmatch(str(part)) else f'"{part}"' for part in path)
 
 
 def _loads(text: str) -> dict[str, Any] | None:

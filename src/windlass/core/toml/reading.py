@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from windlass.core.toml.writing import format_key, format_string
+
 Path = tuple[str | int, ...]
 """Where a value stands: ("resources", "nodes"), ("run", "results", 0)."""
 
 _SHOWN = 40  # characters of a value in a problem
-_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _MOST = 50  # problems of one table; a file that is wrong everywhere needs no list of everything
 
 
@@ -32,7 +33,7 @@ class Problem:
 
     @property
     def key(self) -> str:
-        return format_key(self.path)
+        return format_path(self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +107,7 @@ class _Walk:
                 return self._named(value, shape, path)
 
     def refuse(self, path: Path, message: str, value: object = _MISSING) -> Any:
-        shown = None if value is _MISSING else format_value(value)
+        shown = None if value is _MISSING else _shorten(value)
         self.problems.append(Problem(path=path, message=message, value=shown))
         return _MISSING
 
@@ -174,7 +175,7 @@ class _Walk:
         return tuple(made.values()) if named.name_field else made
 
     def _no_table(self, value: Any, path: Path) -> Any:
-        return self.refuse(path, f"expected a table: [{format_key(path)}]", value)
+        return self.refuse(path, f"expected a table: [{format_path(path)}]", value)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -190,19 +191,19 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return next(iter(slips or found), None)
 
 
-def format_key(path: Path) -> str:
+def format_path(path: Path) -> str:
     """`resources.nodes`, `data."my set".source`, `run.results[2]`."""
     text = ""
     for part in path:
         if isinstance(part, int):
             text += f"[{part + 1}]"
         else:
-            shown = part if part and set(part) <= _BARE and len(part) <= 2 * _SHOWN else _quote(part)
+            shown = format_key((part,)) if len(part) <= 2 * _SHOWN else _quote(part)
             text += f".{shown}" if text else shown
     return text
 
 
-def format_value(value: object) -> str:
+def _shorten(value: object) -> str:
     """As TOML writes it, short, on one line, and harmless to a terminal."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -218,9 +219,7 @@ def format_value(value: object) -> str:
 
 
 def _quote(text: str) -> str:
-    cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    escaped = cut.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(one if one.isprintable() else repr(one)[1:-1] for one in escaped) + '"'
+    return format_string(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
 
 
 def _suggest(key: str, fields: Mapping[str, Shape]) -> str:

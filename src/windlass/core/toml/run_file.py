@@ -23,7 +23,7 @@ from windlass.core.toml.leaves import (
     whole,
     word,
 )
-from windlass.core.toml.reading import Many, Named, Path, Problem, Shape, Table, format_key, read_table
+from windlass.core.toml.reading import Many, Named, Path, Problem, Shape, Table, format_path, read_table
 from windlass.core.units import format_duration
 
 MAX_NODES = 100_000
@@ -129,8 +129,6 @@ def _find_defaults(kind: type[RunSpec] | type[Checkpoint]) -> Iterator[tuple[str
         match one.default:
             case None:
                 continue
-            case timedelta():
-                yield one.name, format_duration(one.default)
             case StrEnum():
                 yield one.name, one.default.value
             case str() | int():
@@ -143,7 +141,7 @@ def _find_conflicts(values: Mapping[str, object]) -> Iterator[Problem]:
     for group in EXCLUSIVE:
         there = [path for path in group if path[1] in _section(values, str(path[0]))]
         for path in there[1:]:
-            yield Problem(path=path, message=f"cannot go together with {format_key(there[0])}; keep one of them")
+            yield Problem(path=path, message=f"cannot go together with {format_path(there[0])}; keep one of them")
     run = _section(values, "run")
     secrets = _section(run, "secrets")
     for name in _section(run, "env"):
@@ -153,14 +151,15 @@ def _find_conflicts(values: Mapping[str, object]) -> Iterator[Problem]:
 
 
 def _find_time_conflicts(values: Mapping[str, object]) -> Iterator[Problem]:
-    """A link that is shorter than its own notice would be stopped before it began."""
+    """A link that is shorter than its own notice would be stopped before it began; the default is never that long."""
     resources, problems = read_table(_section(values, "resources"), Table(fields=RESOURCES, kind=Resources))
     checkpoint, more = read_table(_section(values, "checkpoint"), Table(fields=CHECKPOINT, kind=Checkpoint))
     if problems or more:
         return
     shortest = min((one for one in (resources.time, resources.link_time) if one is not None), default=None)
-    if shortest is not None and checkpoint.notice >= shortest:
-        message = f"leaves no time to train: the job has {format_duration(shortest)} in all"
+    if shortest is not None and checkpoint.notice is not None and checkpoint.notice >= shortest:
+        all_of_it = f"the job has {format_duration(shortest)} in all"
+        message = f"leaves no time to train: {all_of_it}; shorten it, or leave it out"
         yield Problem(path=("checkpoint", "notice"), message=message, value=f'"{format_duration(checkpoint.notice)}"')
     if resources.time and resources.link_time and resources.link_time > resources.time:
         message = f"is longer than the whole training (resources.time = {format_duration(resources.time)})"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.core.shell import quote
+from windlass.core.toml.writing import format_string, format_value
 
 FRAMEWORKS = ("torch", "lightning", "pytorch_lightning", "tensorflow", "keras", "jax", "sklearn", "transformers")
 _GPU_FRAMEWORKS = frozenset(FRAMEWORKS) - {"sklearn"}
@@ -64,12 +65,6 @@ def pick_training(scripts: Sequence[ScriptSeen]) -> ScriptSeen | None:
     return best if best is not None and _score(best) > 0 else None
 
 
-def format_string(text: str) -> str:
-    """A TOML string that means exactly this text."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped) + '"'
-
-
 def _score(script: ScriptSeen) -> int:
     stem = script.path.rpartition("/")[2].removesuffix(".py").lower()
     if stem.startswith(("test_", "setup", "conftest")) or stem.endswith("_test"):
@@ -88,11 +83,10 @@ def _make_run(seen: ProjectSeen, script: ScriptSeen | None) -> Iterator[str]:
         yield f"command = {format_string(f'python3 {quote(script.path)}')}"
     results = [f"{folder}/**" for folder in _RESULTS if folder in seen.folders]
     comment = "" if results else "# "
-    listed = ", ".join(format_string(one) for one in results) or '"outputs/**"'
-    yield f"{comment}results = [{listed}]  # what `windlass fetch` brings home"
+    yield f"{comment}results = {format_value(results or ['outputs/**'])}  # what `windlass fetch` brings home"
     bulky = [f"{folder}/**" for folder in _BULKY if folder in seen.folders]
     if bulky:
-        yield f"exclude = [{', '.join(format_string(one) for one in bulky)}]  # does not travel with the code"
+        yield f"exclude = {format_value(bulky)}  # does not travel with the code"
     yield '# site = "here"  # where to run when --on is not given'
 
 
@@ -110,9 +104,10 @@ def _make_environment(seen: ProjectSeen) -> Iterator[str]:
     requirements = next((name for name in _REQUIREMENTS if name in seen.files), None)
     conda = next((name for name in _CONDA if name in seen.files), None)
     if requirements:
-        yield f"# venv = {format_string(requirements)}  # built once at the site, then used by every run"
+        yield f"# venv = {format_string(requirements)}  # tells the checks what is in it; it is not built for you yet"
     if conda:
-        yield f"# conda = {format_string(conda)}"
+        yield f"# conda = {format_string(conda)}  # tells the checks what is in it; it is not built for you yet"
+    yield '# activate = "source ~/env/bin/activate"  # an environment that you made at the site, once'
     yield '# modules = ["python/3.11"]  # what `module load` needs at the site'
 
 

@@ -10,9 +10,8 @@ from windlass.pocket.getopt import make_grammar, parse
 from windlass.pocket.lines import Line, make_lines
 from windlass.pocket.model import Job, State
 from windlass.pocket.places import Places
-from windlass.pocket.programs import VERSION
 from windlass.pocket.programs.sacct_fields import DEFAULT, FIELDS, Record, Style, format_records, read_columns
-from windlass.pocket.programs.usage import show_usage
+from windlass.pocket.programs.usage import show_about
 from windlass.pocket.programs.users import current_user
 from windlass.pocket.recovery import attend
 from windlass.pocket.selection import JobName, read_job_names, read_states
@@ -35,11 +34,8 @@ _LONG = "jobid,jobname,partition,maxrss,ntasks,alloccpus,elapsed,state,exitcode,
 
 def run(places: Places, words: list[str]) -> int:
     options = dict(parse(_GRAMMAR, words).options)
-    if "version" in options:
-        print(VERSION)
+    if show_about(_GRAMMAR, options, "[OPTION]"):
         return 0
-    if "help" in options or "usage" in options:
-        return show_usage(_GRAMMAR, "[OPTION]")
     if "helpformat" in options:
         print(*(field.heading for field in FIELDS.values()), sep="\n")
         return 0

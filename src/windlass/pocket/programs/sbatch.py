@@ -15,8 +15,8 @@ from windlass.pocket.hostlist import fold
 from windlass.pocket.model import Job, Kind
 from windlass.pocket.options import SBATCH, SBATCH_ENV, read_environment
 from windlass.pocket.places import Places
-from windlass.pocket.programs import VERSION, ensure_bin
-from windlass.pocket.programs.usage import show_usage
+from windlass.pocket.programs import ensure_bin
+from windlass.pocket.programs.usage import show_about
 from windlass.pocket.queue import fetch_active, take_ids
 from windlass.pocket.request import Options, make_request, merge
 from windlass.pocket.scheduling import expected_start
@@ -37,11 +37,8 @@ from windlass.pocket.timeforms import format_moment
 def run(places: Places, words: list[str]) -> int:
     parsed = parse(SBATCH, words)
     typed = dict(parsed.options)
-    if "version" in typed:
-        print(VERSION)
+    if show_about(SBATCH, typed, "[OPTIONS(0)...] script [args(0)...]"):
         return 0
-    if "help" in typed or "usage" in typed:
-        return show_usage(SBATCH, "[OPTIONS(0)...] script [args(0)...]")
     script, file_name = _read_script(typed.get("wrap"), parsed.operands)
     check_script(script)
     directives = () if "wrap" in typed else read_directives(script, file_name)

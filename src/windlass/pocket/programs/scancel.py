@@ -13,8 +13,7 @@ from windlass.pocket.getopt import make_grammar, parse
 from windlass.pocket.kept_environment import forget_environment
 from windlass.pocket.model import Job, OrderKind, State
 from windlass.pocket.places import Places
-from windlass.pocket.programs import VERSION
-from windlass.pocket.programs.usage import show_usage
+from windlass.pocket.programs.usage import show_about
 from windlass.pocket.programs.users import current_user
 from windlass.pocket.recovery import attend
 from windlass.pocket.selection import JobName, read_job_names, read_states
@@ -33,11 +32,8 @@ _FILTERS = ("account", "jobname", "name", "me", "partition", "qos", "reservation
 def run(places: Places, words: list[str]) -> int:
     parsed = parse(_GRAMMAR, words)
     options = dict(parsed.options)
-    if "version" in options:
-        print(VERSION)
+    if show_about(_GRAMMAR, options, "[OPTIONS] [job_id[_array_id][.step_id]]"):
         return 0
-    if "help" in options or "usage" in options:
-        return show_usage(_GRAMMAR, "[OPTIONS] [job_id[_array_id][.step_id]]")
     names = _read_names(parsed.operands)
     if not names and not any(name in options for name in _FILTERS):
         raise PocketError("No job identification provided")

@@ -18,7 +18,7 @@ from windlass.pocket.model import Job, OrderKind, State
 from windlass.pocket.places import Places
 from windlass.pocket.programs import VERSION
 from windlass.pocket.programs.scontrol_show import format_config, format_job, format_node, format_partition
-from windlass.pocket.programs.usage import show_usage
+from windlass.pocket.programs.usage import show_about
 from windlass.pocket.recovery import attend, queue_again
 from windlass.pocket.selection import read_job_names
 from windlass.pocket.settings import load_settings
@@ -37,11 +37,9 @@ _GRAMMAR = make_grammar(
 def run(places: Places, words: list[str]) -> int:
     parsed = parse(_GRAMMAR, words)
     options = dict(parsed.options)
-    if "version" in options:
-        print(VERSION)
+    # Alone, it shows how it is used.
+    if show_about(_GRAMMAR, options if parsed.operands else {"help", *options}, "[OPTION] [COMMAND]"):
         return 0
-    if "help" in options or "usage" in options or not parsed.operands:
-        return show_usage(_GRAMMAR, "[OPTION] [COMMAND]")
     verb, *rest = parsed.operands
     verbs: dict[str, Callable[[], int]] = {
         "show": lambda: _show(places, rest, is_oneliner="oneliner" in options),

@@ -10,9 +10,8 @@ from windlass.pocket.database import open_database
 from windlass.pocket.errors import PocketError
 from windlass.pocket.getopt import make_grammar, parse
 from windlass.pocket.places import Places
-from windlass.pocket.programs import VERSION
 from windlass.pocket.programs.scontrol_show import node_state
-from windlass.pocket.programs.usage import show_usage
+from windlass.pocket.programs.usage import show_about
 from windlass.pocket.settings import Partition, Settings, load_settings
 from windlass.pocket.timeforms import format_short
 
@@ -117,11 +116,8 @@ _WORDS = {field.word: field for field in _FIELDS.values()} | {
 
 def run(places: Places, words: list[str]) -> int:
     options = dict(parse(_GRAMMAR, words).options)
-    if "version" in options:
-        print(VERSION)
+    if show_about(_GRAMMAR, options, "[OPTIONS]"):
         return 0
-    if "help" in options or "usage" in options:
-        return show_usage(_GRAMMAR, "[OPTIONS]")
     rows = _rows(places, options)
     default = _SUMMARY if "summarize" in options else _NODES if "Node" in options else _DEFAULT
     text = options.get("format") or default

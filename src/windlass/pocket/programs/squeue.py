@@ -12,9 +12,8 @@ from windlass.pocket.getopt import make_grammar, parse
 from windlass.pocket.lines import Line, make_lines
 from windlass.pocket.model import Job, State
 from windlass.pocket.places import Places
-from windlass.pocket.programs import VERSION
 from windlass.pocket.programs.squeue_fields import LETTERS, format_letters, format_words
-from windlass.pocket.programs.usage import show_usage
+from windlass.pocket.programs.usage import show_about
 from windlass.pocket.programs.users import current_user, is_user
 from windlass.pocket.recovery import attend
 from windlass.pocket.scheduling import expected_start
@@ -38,11 +37,8 @@ _KEEPS_S = 300  # MinJobAge: so long squeue still knows a job that is over
 def run(places: Places, words: list[str]) -> int:
     parsed = parse(_GRAMMAR, _join_jobs(words))
     options = dict(parsed.options)
-    if "version" in options:
-        print(VERSION)
+    if show_about(_GRAMMAR, options, "[OPTIONS]"):
         return 0
-    if "help" in options or "usage" in options:
-        return show_usage(_GRAMMAR, "[OPTIONS]")
     db = open_database(places)
     attend(db, places)
     now = time.time()

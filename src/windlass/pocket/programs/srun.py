@@ -21,8 +21,7 @@ from windlass.pocket.options import SRUN, SRUN_ALLOCATION_ENV, SRUN_STEP_ENV, re
 from windlass.pocket.outputs import output_values
 from windlass.pocket.places import Places
 from windlass.pocket.processes import children_max_rss_kb
-from windlass.pocket.programs import VERSION
-from windlass.pocket.programs.usage import show_usage
+from windlass.pocket.programs.usage import show_about
 from windlass.pocket.recovery import attend
 from windlass.pocket.request import Options, merge
 from windlass.pocket.settings import Settings, load_settings
@@ -35,11 +34,8 @@ from windlass.pocket.values import Gpus
 def run(places: Places, words: list[str]) -> int:
     parsed = parse(SRUN, words)
     typed = dict(parsed.options)
-    if "version" in typed:
-        print(VERSION)
+    if show_about(SRUN, typed, "[OPTIONS(0)... [executable(0) [args(0)...]]]"):
         return 0
-    if "help" in typed or "usage" in typed:
-        return show_usage(SRUN, "[OPTIONS(0)... [executable(0) [args(0)...]]]")
     if not parsed.operands:
         raise PocketError("fatal: No command given to execute.")
     job_id = typed.get("jobid") or os.environ.get("SLURM_JOB_ID")

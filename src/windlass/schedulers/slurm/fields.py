@@ -10,6 +10,7 @@ from windlass.core.units import Unreadable, read_slurm_duration
 SEPARATOR = "\x1f"  # squeue, sacct and sinfo pass it through (22.05 to 26.05), and it is in no name one can type
 _NOTHING = frozenset({"", "N/A", "(null)", "None", "NONE", "Unknown", "UNKNOWN", "n/a", "NOT_SET", "None assigned"})
 _ABSENT_NUMBERS = frozenset({0, 4294967294, 4294967295})  # NO_VAL and INFINITE where a program prints them raw
+_PAIR = re.compile(r"(?:^|\s)([A-Za-z][\w:/]*)=(\S*)", re.ASCII)
 # squeue and sinfo print the letter and go on with exit code 0; sacct and sacctmgr stop at the first.
 _REFUSED = (
     re.compile(r"Invalid (?:job|node|step) format specification: *(?P<field>\S+)"),
@@ -49,6 +50,20 @@ def read_rows(text: str, fields: Fields, *, separator: str = SEPARATOR) -> Itera
         values = line.removesuffix("\r").split(separator, len(fields) - 1)
         if len(values) == len(fields):
             yield {field.name: _clean(field, value) for field, value in zip(fields, values, strict=True)}
+
+
+def read_pairs(line: str) -> dict[str, str]:
+    """`PartitionName=gpu State=UP`, as scontrol writes a record.
+
+    The first of each name counts: a comment that imitates one comes late in the record.
+    """
+    return dict(reversed(_PAIR.findall(line)))
+
+
+def read_records(text: str, key: str) -> list[dict[str, str]]:
+    """Of `scontrol --oneliner`: the lines that have this key."""
+    records = map(read_pairs, text.split("\n"))
+    return [record for record in records if record.get(key)]
 
 
 def read_text(word: str | None) -> str | None:

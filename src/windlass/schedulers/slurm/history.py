@@ -12,12 +12,11 @@ from windlass.schedulers.slurm.fields import (
     make_fields,
     read_count,
     read_rows,
-    read_text,
     read_time,
 )
-from windlass.schedulers.slurm.job_ids import is_job_id, pick_valid_ids, read_array_id, read_task, read_token
+from windlass.schedulers.slurm.job_ids import is_job_id, pick_valid_ids
+from windlass.schedulers.slurm.job_rows import read_job_row
 from windlass.schedulers.slurm.refusals import keep_lines
-from windlass.schedulers.slurm.words import read_state
 
 HISTORY_FIELDS = make_fields(
     id="JobID",
@@ -113,31 +112,17 @@ def _is_earlier_life(earlier: JobSeen, later: JobSeen) -> bool:
 
 
 def _read_job(row: Mapping[str, str]) -> JobSeen:
-    job_id, word = row["id"], row.get("state", "")
-    state = read_state(word)
-    exit_code, signal = read_exit(row.get("exit")) if state.is_final else (None, None)
+    job = read_job_row(row)
+    exit_code, signal = read_exit(row.get("exit")) if job.state.is_final else (None, None)
     minutes = read_count(row.get("limit_minutes"))
-    return JobSeen(
-        job_id=job_id,
-        raw_id=read_text(row.get("raw_id")),
-        array_id=read_array_id(job_id),
-        task=read_task(job_id),
-        state=state,
-        word=word,
-        reason=read_text(row.get("reason")),
-        token=read_token(row.get("comment")),
-        name=row.get("name"),
-        submitted=read_time(row.get("submitted")),
+    return replace(
+        job,
         started=read_time(row.get("start")),
         ended=read_time(row.get("end")),
         elapsed_s=read_count(row.get("elapsed_s")),
         limit_s=None if minutes is None else minutes * 60,
-        nodes=read_text(row.get("nodes")),
-        node_count=read_count(row.get("node_count")),
         exit_code=exit_code,
         signal=signal,
-        partition=read_text(row.get("partition")),
-        from_history=True,
     )
 
 

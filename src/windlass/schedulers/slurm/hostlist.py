@@ -4,14 +4,14 @@ import re
 from itertools import product
 
 _MOST = 200_000  # no machine has more nodes; a slip such as [1-999999999] must not fill the memory
-_OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
+_PIECE = re.compile(r"(?:[^,\[]|\[[^\[\]]*\]?)+")  # a comma in brackets does not end it
 _PARTS = re.compile(r"([^\[\]]*)(?:\[([^\]]*)\])?")
 
 
 def expand_hosts(text: str) -> frozenset[str]:
     """All names; empty for what is no such list."""
     found: set[str] = set()
-    for piece in _OUTSIDE_BRACKETS.split(text.strip()):
+    for piece in _PIECE.findall(text.strip()):
         found.update(_expand_piece(piece))
         if len(found) > _MOST:
             return frozenset()

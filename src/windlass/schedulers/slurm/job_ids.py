@@ -1,11 +1,10 @@
-"""Job numbers as Slurm writes them, and our token in a job's comment."""
+"""Job numbers as Slurm writes them."""
 
 import re
 from collections.abc import Iterable
 
 # `45`, `45_1`, `45_[2-5,7%1]`, `58+0`; with `.batch` or `.0` behind it, it is a step.
 _JOB_ID = re.compile(r"(?P<base>\d+)(?:_(?:(?P<task>\d+)|\[(?P<tasks>[^\]]*)\]?)|\+(?P<part>\d+))?", re.ASCII)
-_TOKEN = re.compile(r"windlass:[A-Za-z0-9._-]+:\d+", re.ASCII)
 
 
 def is_job_id(text: str) -> bool:
@@ -36,12 +35,6 @@ def count_tasks(job_id: str) -> int:
         return 1
     parts = match["tasks"].split("%")[0].split(",")
     return max(1, sum(_count_range(part) for part in parts))
-
-
-def read_token(comment: str | None) -> str:
-    """Our token, also where a site's plugin wrote around it; empty when there is none."""
-    match = _TOKEN.search(comment or "")
-    return match[0] if match else ""
 
 
 def pick_valid_ids(ids: Iterable[str]) -> tuple[str, ...]:

@@ -47,6 +47,8 @@ QOS_FIELDS = make_fields(
     preempt="Preempt",
 )
 
+_DEEPEST = 100  # accounts above one another
+
 
 def make_associations_command(fields: Fields = ASSOCIATION_FIELDS) -> list[str]:
     """Through sh, since only the other side knows the user's name, and asking first would be a round trip more."""
@@ -88,7 +90,11 @@ def read_default_account(text: str) -> str | None:
 
 def read_qos(text: str, fields: Fields = QOS_FIELDS) -> tuple[SeenQos, ...]:
     rows = [row for row in read_rows(text, fields, separator="|") if row.get("name")]
-    return tuple(_read_one_qos(row, rows) for row in rows)
+    preempted_by: dict[str, list[str]] = {}
+    for other in rows:
+        for name in read_names(other.get("preempt")):
+            preempted_by.setdefault(name, []).append(other["name"])
+    return tuple(_read_one_qos(row, tuple(preempted_by.get(row["name"], ()))) for row in rows)
 
 
 def _make_sacctmgr_command(question: str, fields: Fields) -> list[str]:
@@ -119,7 +125,7 @@ def _read_association(row: Mapping[str, str], default_account: str | None) -> As
 def _add_groups(association: Association, rows: Mapping[str, Mapping[str, str]]) -> Association:
     minutes, at_once = dict(association.group_minutes), dict(association.group_at_once)
     name, passed = association.account, list[str]()
-    while name in rows and name not in passed:
+    while name in rows and name not in passed and len(passed) < _DEEPEST:
         passed.append(name)
         minutes = keep_least(minutes, read_tres(rows[name].get("group_minutes")))
         at_once = keep_least(at_once, read_tres(rows[name].get("group_at_once")))
@@ -127,7 +133,7 @@ def _add_groups(association: Association, rows: Mapping[str, Mapping[str, str]])
     return replace(association, parents=tuple(passed[1:]), group_minutes=minutes, group_at_once=at_once)
 
 
-def _read_one_qos(row: Mapping[str, str], rows: list[Mapping[str, str]]) -> SeenQos:
+def _read_one_qos(row: Mapping[str, str], preempted_by: tuple[str, ...]) -> SeenQos:
     return SeenQos(
         name=row["name"],
         max_time=_read_time(row.get("max_time")),
@@ -140,7 +146,7 @@ def _read_one_qos(row: Mapping[str, str], rows: list[Mapping[str, str]]) -> Seen
         group_minutes=read_tres(row.get("group_minutes")),
         group_at_once=read_tres(row.get("group_at_once")),
         denies_on_limit="denyonlimit" in row.get("flags", "").lower().split(","),
-        preempted_by=tuple(other["name"] for other in rows if row["name"] in read_names(other.get("preempt"))),
+        preempted_by=preempted_by,
     )
 
 

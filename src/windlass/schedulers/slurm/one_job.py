@@ -3,9 +3,9 @@
 import re
 
 from windlass.core.jobs import JobSeen, JobState
-from windlass.schedulers.slurm.fields import read_count, read_seconds, read_text, read_time
+from windlass.core.names import read_token
+from windlass.schedulers.slurm.fields import read_count, read_pairs, read_seconds, read_text, read_time
 from windlass.schedulers.slurm.history import read_exit
-from windlass.schedulers.slurm.job_ids import read_token
 from windlass.schedulers.slurm.words import read_state
 
 _HEAD = re.compile(r"JobId=(?P<raw>\d+) (?P<ids>[^\n]*?)JobName=", re.ASCII)
@@ -14,7 +14,6 @@ _NAME = re.compile(r"JobName=(?P<name>.*?)(?: HetJobIdSet=\S+)? UserId=\S+\(\d+\
 _COMMENT = re.compile(
     r" (?:Admin|System)?Comment=(?P<comment>.*?)  ?(?:StdErr|StdIn|StdOut|Power|TresPerNode)=", re.DOTALL
 )
-_PAIR = re.compile(r"(?:^|\s)([A-Za-z:/]+)=(\S*)")
 
 
 def make_job_command(job_id: str) -> list[str]:
@@ -32,7 +31,7 @@ def _read_job(record: str) -> JobSeen | None:
     head, body = _HEAD.match(record), _NAME.search(record)
     if head is None or body is None:
         return None
-    ids, values = dict(_PAIR.findall(head["ids"])), _read_values(body["rest"])
+    ids, values = read_pairs(head["ids"]), read_pairs(body["rest"])
     state = read_state(values.get("JobState", ""))
     is_waiting = state is JobState.WAITING
     start, nodes = read_time(values.get("StartTime")), read_text(values.get("NodeList"))
@@ -62,14 +61,6 @@ def _read_job(record: str) -> JobSeen | None:
         restarts=read_count(values.get("Restarts")) or 0,
         partition=read_text(values.get("Partition")),
     )
-
-
-def _read_values(rest: str) -> dict[str, str]:
-    """The first of each word: a comment that imitates one comes late in the record."""
-    values: dict[str, str] = {}
-    for name, value in _PAIR.findall(rest):
-        values.setdefault(name, value)
-    return values
 
 
 def _make_job_id(raw: str, ids: dict[str, str]) -> str:

@@ -11,6 +11,7 @@ from windlass.schedulers.slurm.fields import (
     Fields,
     make_fields,
     read_count,
+    read_pairs,
     read_rows,
     read_seconds,
     read_text,
@@ -90,7 +91,7 @@ def read_job_facts(text: str) -> JobFacts | None:
     if not records:
         return None
     record = records[-1] + " Power="
-    values = dict(reversed(re.findall(r"(?:^|\s)([A-Za-z:/]+)=(\S*)", record)))
+    values = read_pairs(record)
     state = read_state(values.get("JobState", ""))
     exit_code, signal = read_exit(values.get("ExitCode")) if state.is_final else (None, None)
     nodes = read_count(values.get("NumNodes")) or 1

@@ -1,20 +1,19 @@
 """squeue: all my jobs in one query, those that ended a moment ago too."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from windlass.core.jobs import JobSeen, JobState
 from windlass.schedulers.slurm.fields import (
     SEPARATOR,
     Fields,
     make_fields,
-    read_count,
     read_rows,
     read_seconds,
-    read_text,
     read_time,
 )
-from windlass.schedulers.slurm.job_ids import is_job_id, read_array_id, read_task, read_token
-from windlass.schedulers.slurm.words import read_state
+from windlass.schedulers.slurm.job_ids import is_job_id
+from windlass.schedulers.slurm.job_rows import read_job_row
 
 QUEUE_FIELDS = make_fields(
     id="%i",
@@ -47,28 +46,14 @@ def read_queue(text: str, fields: Fields = QUEUE_FIELDS) -> list[JobSeen]:
 
 
 def _read_job(row: Mapping[str, str]) -> JobSeen:
-    job_id, word = row["id"], row.get("state", "")
-    state = read_state(word)
-    is_waiting = state is JobState.WAITING
-    start, nodes = read_time(row.get("start")), read_text(row.get("nodes"))
-    return JobSeen(
-        job_id=job_id,
-        raw_id=read_text(row.get("raw_id")),
-        array_id=read_array_id(job_id),
-        task=read_task(job_id),
-        state=state,
-        word=word,
-        reason=read_text(row.get("reason")),
-        token=read_token(row.get("comment")),
-        name=row.get("name"),
-        submitted=read_time(row.get("submitted")),
+    job = read_job_row(row)
+    is_waiting, start = job.state is JobState.WAITING, read_time(row.get("start"))
+    return replace(
+        job,
         # A job cancelled in the queue shows the time of its end as its start.
-        started=None if is_waiting or (state.is_final and nodes is None) else start,
-        ended=read_time(row.get("end")) if state.is_final else None,  # of a live job it is the time limit
+        started=None if is_waiting or (job.state.is_final and job.nodes is None) else start,
+        ended=read_time(row.get("end")) if job.state.is_final else None,  # of a live job it is the time limit
         expected_start=start if is_waiting else None,
         elapsed_s=read_seconds(row.get("elapsed")),
         limit_s=read_seconds(row.get("limit")),
-        nodes=nodes,
-        node_count=read_count(row.get("node_count")),
-        partition=read_text(row.get("partition")),
     )

@@ -24,12 +24,6 @@ def read_waiting(reason: str | None) -> Waiting:
     return Waiting(words=found.sentence, hint=found.hint, kind=found.kind)
 
 
-def explain_reason(reason: str | None) -> tuple[str, str | None]:
-    """Why a job waits, in a sentence, and what one can do."""
-    waiting = read_waiting(reason)
-    return waiting.words, waiting.hint
-
-
 def find_reason(reason: str | None) -> Reason | None:
     """None for a word that is no reason of Slurm's."""
     word = _strip(reason)

@@ -1,15 +1,12 @@
 """scontrol show reservation: nodes that are kept for somebody, and maintenance."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windlass.core.facts import Reservation
-from windlass.schedulers.slurm.fields import read_count, read_names, read_text, read_time
+from windlass.schedulers.slurm.fields import read_count, read_names, read_records, read_text, read_time
 from windlass.schedulers.slurm.hostlist import expand_hosts
 from windlass.schedulers.slurm.tres import read_tres
-
-_PAIR = re.compile(r"(?:^|\s)([A-Za-z]\w*)=(\S*)", re.ASCII)
 
 
 def make_reservations_command() -> list[str]:
@@ -18,8 +15,8 @@ def make_reservations_command() -> list[str]:
 
 def read_reservations(text: str, partitions: str = "") -> tuple[Reservation, ...]:
     """`partitions` of `scontrol --oneliner show partition` tells which of them a reservation takes whole."""
-    known = [_read_partition(record) for record in _read_records(partitions, "PartitionName")]
-    found = (_read_reservation(record, known) for record in _read_records(text, "ReservationName"))
+    known = [_read_partition(record) for record in read_records(partitions, "PartitionName")]
+    found = (_read_reservation(record, known) for record in read_records(text, "ReservationName"))
     return tuple(sorted((one for one in found if one is not None), key=lambda one: one.starts))
 
 
@@ -61,8 +58,3 @@ def _is_covered(partition: _Nodes, names: frozenset[str], cpus: int | None) -> b
 
 def _read_partition(record: Mapping[str, str]) -> _Nodes:
     return _Nodes(record["PartitionName"], expand_hosts(record.get("Nodes", "")), read_count(record.get("TotalCPUs")))
-
-
-def _read_records(text: str, key: str) -> list[dict[str, str]]:
-    records = (dict(_PAIR.findall(line)) for line in text.split("\n"))
-    return [record for record in records if record.get(key)]

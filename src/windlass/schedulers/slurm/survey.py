@@ -11,6 +11,7 @@ from windlass.schedulers.slurm.fields import (
     read_count,
     read_limit,
     read_names,
+    read_records,
     read_rows,
     read_seconds,
     read_text,
@@ -19,7 +20,7 @@ from windlass.schedulers.slurm.tres import read_weights
 
 NODE_FIELDS = make_fields(partition="%R", nodes="%D", cpus="%c", memory_mb="%m", layout="%z", features="%f", gres="%G")
 _GPU = re.compile(r"(?:^|,)gpu(?::(?P<kind>[^,:(]+))??(?::no_consume)?:(?P<count>\d+)(?=[,(]|$)", re.ASCII)
-_PAIR = re.compile(r"(?:^|\s)([A-Za-z]\w*)=(\S*)", re.ASCII)
+_FIRST_THAT_ALLOWS_CHILDREN = 23
 _DEFAULT_OF_GPU = re.compile(r"(?:^|,)(Def(?:Cpu|Mem)PerGPU)=(\d{1,12})", re.ASCII | re.IGNORECASE)
 
 
@@ -42,8 +43,13 @@ def make_config_command() -> list[str]:
 
 def read_version(text: str) -> str | None:
     """`slurm-wlm 22.05.8`, `slurm 24.11.5`."""
-    match = re.search(r"slurm\S* +(\d+\.\d+\S*)", text, re.ASCII)
+    match = re.search(r"slurm\S* +(\d+\.\d+\S*)", text[:1000], re.ASCII)
     return match[1] if match else None
+
+
+def read_allows_children(version: str | None) -> bool | None:
+    """Whether AllowAccounts holds for the accounts below those it names: since 23.02; 22.05 refuses them."""
+    return None if version is None else int(version.partition(".")[0]) >= _FIRST_THAT_ALLOWS_CHILDREN
 
 
 def read_config(text: str) -> dict[str, str]:
@@ -96,8 +102,7 @@ def read_partitions(
     shapes: dict[str, list[NodeShape]] = {}
     for row in read_rows(nodes, fields, separator="|"):
         shapes.setdefault(row.get("partition", ""), []).append(_read_shape(row))
-    records = [dict(_PAIR.findall(line)) for line in text.split("\n")]
-    partitions = [record for record in records if record.get("PartitionName")]
+    partitions = read_records(text, "PartitionName")
     highest = max((read_count(record.get("PriorityTier")) or 0 for record in partitions), default=0)
     return tuple(
         _read_partition(record, shapes.get(record["PartitionName"], []), config or {}, highest) for record in partitions
@@ -108,7 +113,7 @@ def read_gpus(gres: str) -> dict[str, int]:
     """`gpu:a100:4(S:0-1),gpu:2`: {"a100": 4, "": 2}."""
     found: dict[str, int] = {}
     # The sockets in brackets hold commas of their own.
-    for match in _GPU.finditer(re.sub(r"\([^)]*\)", "", gres)):
+    for match in _GPU.finditer(re.sub(r"\([^()]*\)", "", gres)):
         kind = match["kind"] or ""
         found[kind] = found.get(kind, 0) + int(match["count"][:9])
     return found
@@ -160,7 +165,6 @@ def _read_partition(
         max_memory_mb_per_cpu=_read_memory(record, config, "MaxMemPerCPU"),
         default_cpus_per_gpu=defaults.get("defcpupergpu"),
         default_memory_mb_per_gpu=defaults.get("defmempergpu"),
-        default_memory_mb_per_cpu=_read_memory(record, config, "DefMemPerCPU"),
         preempts=_read_preempts(record, config, highest_tier),
         needs_reservation=record.get("ReqResv") == "YES",
         only_root=record.get("RootOnly") == "YES",
