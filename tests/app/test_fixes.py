@@ -36,6 +36,27 @@ def test_what_would_make_the_file_wrong_is_not_offered(record: RunRecord) -> Non
     assert make_fix(record, (Setting(key="resources.nosuch", value="1"),)) is None
 
 
+def test_what_the_file_asks_for_is_never_lowered(record: RunRecord) -> None:
+    less = (Setting(key="resources.time", value='"2m"'), Setting(key="checkpoint.folder", value='"saved"'))
+
+    fix = make_fix(record, less)
+
+    assert fix is not None
+    assert fix.kept == ("resources.time",)
+    assert fix.after == TEXT + 'folder = "saved"\n'
+
+
+def test_line_ends_of_windows_stay(record: RunRecord) -> None:
+    path = Path(record.project or "") / "windlass.toml"
+    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
+    fix = make_fix(record, (Setting(key="resources.cpus", value="4"),))
+    assert fix is not None
+
+    apply_fix(fix)
+
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n") == TEXT.count("\n") + 1
+
+
 def test_a_file_that_was_changed_meanwhile_is_left_as_it_is(record: RunRecord) -> None:
     fix = make_fix(record, LONGER)
     assert fix is not None

@@ -89,8 +89,10 @@ def test_a_code_that_is_none_is_told_where_the_others_are(windlass: Windlass) ->
 
 
 def test_a_ticket_has_everything_but_the_secrets(windlass: Windlass, project: Path) -> None:
-    (project / "windlass.toml").write_text(RUN_FILE + '\n[run.secrets]\nTHING = "env:THING"\n')
-    (project / "train.py").write_text(f"import os\nprint(os.environ['THING'])\nprint('token = {TOKEN}')\n1 / 0\n")
+    openly = '[run.env]\nGITHUB_PAT = "plainpatvalue1234"\nDB_AUTH = "it\'s odd"\n'
+    (project / "windlass.toml").write_text(f'{RUN_FILE}\n[run.secrets]\nTHING = "env:THING"\n{openly}')
+    says = "print('token = ', os.environ['THING'], 'password=hunter2xyz', os.environ['GITHUB_PAT'])"
+    (project / "train.py").write_text(f"import os\n{says}\nprint('token = {TOKEN}')\n1 / 0\n")
     secret = "correct horse battery"
     assert windlass("run", env={"THING": secret}).returncode == 7
 
@@ -106,7 +108,10 @@ def test_a_ticket_has_everything_but_the_secrets(windlass: Windlass, project: Pa
     (log,) = [text for name, text in files.items() if name.startswith("logs/")]
     assert "ZeroDivisionError" in log
     assert "D801  the program raised ZeroDivisionError" in files["README.txt"]
-    assert [name for name, text in files.items() if secret in text or TOKEN in text] == []
+    hidden = (secret, TOKEN, "plainpatvalue1234", "hunter2xyz", "s odd")
+    assert [name for name, text in files.items() if any(word in text for word in hidden)] == []
+    assert "GITHUB_PAT" in files["job-1.sh"]
+    assert 'THING = "env:THING"' in files["windlass.toml"]
     assert "send it to" in done.stderr
 
     assert windlass("ticket", "-o", "t.zip").returncode == 0

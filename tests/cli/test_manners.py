@@ -72,7 +72,8 @@ def test_a_refusal_by_slurm_is_exit_code_5(windlass: Windlass, slurm: SlurmClust
     env = {"WINDLASS_SSH_CONFIG": str(slurm.ssh_config)}
     windlass("site", "add", "real", "--host", "login-direct", "--root", "$HOME/refused")
 
-    done = windlass("run", "--on", "real", "--command", "true", "--set", "resources.reservation=nosuch", env=env)
+    wish = ("--command", "true", "--set", "resources.reservation=nosuch", "--force")  # our own check would say so first
+    done = windlass("run", "--on", "real", *wish, env=env)
 
     assert done.returncode == 5, done.stderr
     assert "Requested reservation is invalid" in done.stderr

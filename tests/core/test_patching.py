@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.finding import Setting
-from windlass.core.toml.patching import apply_settings, format_settings
+from windlass.core.toml.patching import apply_settings, drop_lower, format_settings
 
 FILE = """\
 # my training
@@ -116,3 +116,41 @@ def test_any_end_of_a_file(text: str) -> None:
     assert changed is not None
     assert tomllib.loads(changed)["resources"] == {"cpus": 4}
     assert changed.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("resources.memory", '"96G"'), ("resources.cpus", "4"), ("run.env.B", '"1"'), ("new.key", "1")]
+)
+def test_line_ends_stay_as_the_file_has_them(key: str, value: str) -> None:
+    for text in (FILE, FILE.rstrip("\n")):
+        of_windows = put(text.replace("\n", "\r\n"), (key, value))
+
+        assert of_windows == (put(text, (key, value)) or "").replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_kept"),
+    [
+        ("resources.memory", '"24105M"', False),
+        ("resources.memory", '"64G"', True),
+        ("resources.memory", '"65G"', True),
+        ("resources.time", '"2h"', False),
+        ("resources.time", '"4h"', True),
+        ("checkpoint.notice", '"90s"', False),
+        ("resources.cpus", "1", True),
+        ("resources.link_time", '"1h"', True),
+    ],
+)
+def test_what_asks_for_less_than_the_file_is_dropped(key: str, value: str, is_kept: bool) -> None:
+    setting = Setting(key=key, value=value)
+
+    assert drop_lower(FILE, (setting,)) == ((setting,) if is_kept else ())
+
+
+def test_the_amount_of_the_site_counts() -> None:
+    text = FILE + '[site.alpha.resources]\nmemory = "900G"\n'
+    setting = Setting(key="resources.memory", value='"100G"')
+
+    assert drop_lower(text, (setting,), site="alpha") == ()
+    assert drop_lower(text, (setting,), site="beta") == (setting,)
+    assert drop_lower('[resources]\nmemory = "much"\n', (setting,)) == (setting,)

@@ -146,3 +146,16 @@ def test_an_unknown_site_ends_with_6(tmp_path: Path) -> None:
     (tmp_path / "x.sh").write_bytes(GOOD)
 
     assert run("--site", "nowhere", "x.sh", cwd=tmp_path).returncode == 6
+
+
+def test_numbers_of_absurd_length(tmp_path: Path) -> None:
+    """Python itself refuses to read more than 4300 digits."""
+    options = ("ntasks=", "gres=gpu:", "nodes=", "mem=", "time=", "array=1-", "cpus-per-task=", "signal=B:USR1@")
+    lines = [f"#SBATCH --{option}{'9' * 5000}" for option in options]
+    path = tmp_path / "a.sh"
+    path.write_text("\n".join(["#!/bin/bash", *lines, "hostname", ""]))
+
+    (linted,) = lint(path)
+
+    assert linted.is_readable
+    assert linted.errors

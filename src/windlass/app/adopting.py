@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from windlass.core.sbatch.adopted_body import hide_values
 from windlass.core.sbatch.adoption import Adoption, Left, adopt_script
 from windlass.core.sbatch.script import read_script
 from windlass.edges.files import save_file
 from windlass.edges.script_files import NoScript, load_script
-from windlass.errors import UsageError, WindlassError
+from windlass.edges.settings import RUN_FILE, load_run_spec
+from windlass.errors import ConfigError, UsageError, WindlassError
 
 _BODY_MODE = 0o755
 
@@ -30,13 +33,14 @@ def adopt(script_path: Path, into: Path, *, force: bool = False) -> Adopted:
     adoption = adopt_script(script, name=script_path.stem or "run")
     body_path = into.parent / adoption.body_name if adoption.body is not None else None
     _refuse_to_overwrite(script_path, into, body_path, force=force)
+    _refuse_what_does_not_load(adoption, script_path)
     _save(adoption, into, body_path)
     return Adopted(
         path=into,
         text=adoption.toml,
         body_path=body_path,
         left=adoption.left,
-        refusal=script.troubles[0].said if script.troubles else None,
+        refusal=hide_values(script.troubles[0].said) if script.troubles else None,
     )
 
 
@@ -52,9 +56,24 @@ def _refuse_to_overwrite(script_path: Path, into: Path, body_path: Path | None, 
         raise UsageError(f"there is no folder {into.parent}")
 
 
+def _refuse_what_does_not_load(adoption: Adoption, script_path: Path) -> None:
+    """Read as every other command will, but without the user's own settings: they are not what is judged here."""
+    with TemporaryDirectory(prefix="windlass-adopt-") as folder:
+        save_file(Path(folder, RUN_FILE), _encode(adoption), mode=None, error=WindlassError)
+        try:
+            load_run_spec(Path(folder), None, {"HOME": folder})
+        except ConfigError as problem:
+            message = f"no run file can hold what {script_path} says; nothing was written"
+            raise ConfigError(message, details=problem.details, hint="shorten that part of the script") from problem
+
+
+def _encode(adoption: Adoption) -> bytes:
+    return adoption.toml.encode("utf-8", "replace")
+
+
 def _save(adoption: Adoption, into: Path, body_path: Path | None) -> None:
     """The body first: a run file must not name what is not there."""
     if body_path is not None and adoption.body is not None:
         data = adoption.body.encode("utf-8", "surrogateescape")
         save_file(body_path, data, mode=_BODY_MODE, error=WindlassError)
-    save_file(into, adoption.toml.encode("utf-8", "replace"), mode=None, error=WindlassError)
+    save_file(into, _encode(adoption), mode=None, error=WindlassError)

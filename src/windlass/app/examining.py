@@ -206,8 +206,9 @@ def _read_plan(reply: Reply) -> Plan | None:
 
 def _make_log(path: str, head: Reply, tail: Reply) -> RankLog:
     start, text = int(tail.values.get("from_byte") or 0), _text(tail)
-    if start and head.ok:  # the first line of the tail may be cut
-        text = head.payload[:start].decode(errors="replace") + "\n" + text.partition("\n")[2]
+    if start and head.ok:
+        _, newline, rest = text.partition("\n")  # the first line of the tail may be cut
+        text = head.payload[:start].decode(errors="replace") + "\n" + (rest if newline else text)
     return RankLog(name=path.rpartition("/")[2], text=text, changed=float(tail.values.get("mtime") or 0))
 
 

@@ -1,5 +1,6 @@
 """`lint`: what is wrong with batch scripts that are there already, and mending what is certainly meant."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +12,7 @@ from windlass.core.finding import Severity
 from windlass.core.jobs import JobSeen
 from windlass.core.sbatch.script import Script, read_script
 from windlass.core.site import Site
-from windlass.edges.files import save_file
-from windlass.edges.script_files import NoScript, find_scripts, judge_bytes, load_script
+from windlass.edges.script_files import NoScript, find_scripts, judge_bytes, load_script, replace_script
 from windlass.errors import UsageError, WindlassError
 from windlass.lint import find_ignored, is_ignored, lint_script, matches
 from windlass.lint.mark import Edit, Mark
@@ -20,6 +20,14 @@ from windlass.lint.mark import Edit, Mark
 STDIN = "-"
 _MOST_ROUNDS = 10
 _NOTHING = read_script(b"")
+_MOST_BYTES = 1_000_000
+_TOO_LONG = Mark(
+    code="S100",
+    severity=Severity.WARNING,
+    message="only the first megabyte of this script was looked at",
+    why="What is longer is data more often than commands.",
+    hint="keep the data in a file of its own",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +48,7 @@ class Linted:
     marks: tuple[Mark, ...]
     is_readable: bool = True
     fixes: int = 0  # findings that can be mended, or were
+    not_mended: str | None = None  # why its fixes could not be written
 
     @property
     def errors(self) -> tuple[Mark, ...]:
@@ -54,7 +63,8 @@ def lint_paths(paths: Sequence[str], looking: Looking) -> Iterator[Linted]:
             yield _lint_loaded("<stdin>", None, looking)
             continue
         folder = Path(path)
-        for found in find_scripts(folder) if folder.is_dir() else (folder,):
+        # os.path's says no where Path's raises: what lies in a closed folder is then told by reading it
+        for found in find_scripts(folder) if os.path.isdir(path) else (folder,):  # noqa: PTH112
             if str(found) not in seen:
                 seen.add(str(found))
                 yield _lint_loaded(str(found), found, looking)
@@ -66,19 +76,17 @@ def make_mended(linted: Linted, looking: Looking) -> str:
 
 
 def mend(linted: Linted, looking: Looking) -> Linted:
-    """Write the fixes into the file; says what is left."""
+    """Write the fixes into the file; says what is left, or why it was not mended."""
     text, fixes = _mend_text(linted.script, linted.marks, looking, linted.path)
     if text == linted.script.text:
         return linted
     path = Path(linted.path)
     before = linted.script.text.encode("utf-8", "surrogateescape")
-    try:
-        if load_script(path) != before:
-            raise NoScript("it was changed meanwhile")
-    except NoScript as problem:
-        raise WindlassError(f"{path} was not mended: {problem}") from problem
     after = text.encode("utf-8", "surrogateescape")
-    save_file(path, after, mode=None, error=WindlassError)
+    try:
+        replace_script(path, before, after)
+    except (NoScript, WindlassError) as problem:
+        return replace(linted, fixes=0, not_mended=str(problem))
     return replace(_lint_bytes(linted.path, after, looking), fixes=fixes)
 
 
@@ -96,8 +104,12 @@ def _lint_loaded(name: str, path: Path | None, looking: Looking) -> Linted:
 
 
 def _lint_bytes(name: str, data: bytes, looking: Looking) -> Linted:
-    script = read_script(data)
+    part = _cut(data)
+    script = read_script(part)
     marks = _find_marks(script, looking, name)
+    if part is not data:
+        # Of a part nothing is written back.
+        marks = (*_keep_wanted((_TOO_LONG,), looking), *(replace(one, fix=()) for one in marks))
     return Linted(path=name, script=script, marks=marks, fixes=sum(1 for one in marks if one.fix))
 
 
@@ -112,6 +124,15 @@ def _find_marks(script: Script, looking: Looking, name: str) -> tuple[Mark, ...]
         )
         marks += tuple(one for one in found if not is_ignored(one.code, one.line, quiet))
         marks = tuple(sorted(marks, key=lambda one: (one.line, one.column)))
+    return _keep_wanted(marks, looking)
+
+
+def _cut(data: bytes) -> bytes:
+    """The lines of the first megabyte; the same bytes where that is all."""
+    return data if len(data) <= _MOST_BYTES else data[: data.rfind(b"\n", 0, _MOST_BYTES) + 1 or _MOST_BYTES]
+
+
+def _keep_wanted(marks: Sequence[Mark], looking: Looking) -> tuple[Mark, ...]:
     wanted = [one for one in marks if not looking.select or matches(one.code, looking.select)]
     return tuple(one for one in wanted if not matches(one.code, looking.ignore))
 
@@ -138,9 +159,10 @@ def _mend_text(script: Script, marks: Sequence[Mark], looking: Looking, name: st
 
 def _apply(text: str, edits: Sequence[Edit]) -> str:
     """From the end to the beginning; of two that overlap the later waits for the next round."""
-    last = len(text) + 1
+    pieces: list[str] = []
+    last = len(text)
     for edit in sorted(set(edits), key=lambda one: (one.start, one.end), reverse=True):
         if edit.end <= last:
-            text = text[: edit.start] + edit.text + text[edit.end :]
+            pieces += [text[edit.end : last], edit.text]
             last = edit.start
-    return text
+    return "".join([text[:last], *reversed(pieces)])

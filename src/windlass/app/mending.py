@@ -8,7 +8,7 @@ from pathlib import Path
 
 from windlass.core.finding import Setting
 from windlass.core.record import RunRecord, RunState
-from windlass.core.toml.patching import apply_settings
+from windlass.core.toml.patching import apply_settings, drop_lower
 from windlass.core.toml.run_file import read_run
 from windlass.edges.files import save_file
 from windlass.edges.settings import RUN_FILE
@@ -22,6 +22,7 @@ class Fix:
     before: str
     after: str
     next_command: str  # once it is written
+    kept: tuple[str, ...] = ()  # keys that ask for more already than the fix would
 
     @property
     def diff(self) -> str:
@@ -44,10 +45,12 @@ def make_fix(record: RunRecord, patch: Sequence[Setting]) -> Fix | None:
         before = load_toml(path).text
     except ConfigError:
         return None
-    after = apply_settings(before, patch, site=record.site)
+    wanted = drop_lower(before, patch, site=record.site)
+    after = apply_settings(before, wanted, site=record.site)
     if after is None or _makes_worse(before, after):
         return None
-    return Fix(path=path, before=before, after=after, next_command=make_next_command(record))
+    kept = tuple(one.key for one in patch if one not in wanted)
+    return Fix(path=path, before=before, after=after, next_command=make_next_command(record), kept=kept)
 
 
 def _makes_worse(before: str, after: str) -> bool:

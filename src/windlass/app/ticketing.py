@@ -15,14 +15,14 @@ from windlass.app.explaining import examine_run
 from windlass.app.fetching import make_default_folder
 from windlass.app.session import Session
 from windlass.core.codec import to_json
+from windlass.core.ending.hiding import find_assigned, find_in_settings, find_values, hide
 from windlass.core.ending.symptoms import Symptoms
 from windlass.core.ending.ticket import make_advice, make_summary
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunRecord
-from windlass.core.secret_words import HIDDEN, hide_secrets
 from windlass.diagnoses import diagnose
 from windlass.edges.files import save_file
-from windlass.edges.host import make_command, read_completed
+from windlass.edges.host import make_command, make_commands, read_all_completed
 from windlass.edges.settings import RUN_FILE
 from windlass.edges.toml_file import load_toml
 from windlass.errors import UsageError, WindlassError
@@ -31,7 +31,7 @@ from windlass_job import wire
 _MOST_OF_A_PAPER = 500_000
 _MOST_OF_A_LOG = 1_500_000
 _MOST_LOGS = 16
-_SHORTEST_SECRET = 6  # what is shorter stands in every second line by chance
+_PATIENCE_S = 30.0
 _ENVIRONMENT = "module list 2>&1; echo; python3 --version; uname -a; ulimit -a; df -h . 2>/dev/null"
 _SACCT = (
     "JobID,JobName,User,Account,Partition,QOS,State,ExitCode,DerivedExitCode,Submit,Start,End,Elapsed,Timelimit,"
@@ -53,10 +53,10 @@ def make_ticket(session: Session, record: RunRecord) -> Ticket:
     diagnoses = diagnose(symptoms)
     user = symptoms.facts.user
     papers = {**_load_site_papers(session, symptoms), **_make_own_papers(session, symptoms, diagnoses)}
-    secrets = _find_secrets(session, symptoms)
-    texts = {name: _hide(text, secrets) for name, (text, _) in papers.items() if text.strip()}
+    secrets = _find_secrets(session, symptoms) | _find_written(symptoms, papers)
+    texts = {name: hide(text, secrets) for name, (text, _) in papers.items() if text.strip()}
     about = {name: what for name, (_, what) in papers.items() if name in texts}
-    summary = _hide(make_summary(symptoms, diagnoses, files=about, user=user), secrets)
+    summary = hide(make_summary(symptoms, diagnoses, files=about, user=user), secrets)
     files = {"README.txt": summary, **texts}
     return Ticket(record=symptoms.record, summary=summary, advice=make_advice(symptoms), files=files)
 
@@ -132,9 +132,11 @@ def _ask_slurm(session: Session, symptoms: Symptoms) -> dict[str, tuple[str, str
     # Times as people read them: this is for an administrator, not for us.
     env = {"SLURM_TIME_FORMAT": "standard"}
     requests = [
-        make_command(argv, timeout_s=30, path_prefix=path, env=env, idempotent=True) for argv, _ in asked.values()
+        make_command(argv, timeout_s=_PATIENCE_S, path_prefix=path, env=env, idempotent=True)
+        for argv, _ in asked.values()
     ]
-    done = [read_completed(reply) for reply in cluster.host.ask(requests)]
+    [reply] = cluster.host.ask([make_commands(requests, limit_s=_PATIENCE_S)])
+    done = read_all_completed(reply, len(requests))
     return {
         name: (f"{one.out}{one.err}"[:_MOST_OF_A_PAPER], what)
         for (name, (_, what)), one in zip(asked.items(), done, strict=True)
@@ -184,7 +186,7 @@ def _load_run_file(record: RunRecord) -> str:
 
 def _find_secrets(session: Session, symptoms: Symptoms) -> frozenset[str]:
     """The values of the run's own secrets, to be struck out wherever they stand; they are kept nowhere."""
-    values = {value for name, value in session.environ.items() if _names_a_secret(name)}
+    values = set(find_values(session.environ))
     if symptoms.site is not None and not symptoms.trouble:
         path = f"{symptoms.record.folder}/{wire.SECRETS}"
         try:
@@ -192,11 +194,18 @@ def _find_secrets(session: Session, symptoms: Symptoms) -> frozenset[str]:
         except WindlassError:
             text = ""
         values |= set(_read_secrets(text))
-    return frozenset(value for value in values if len(value) >= _SHORTEST_SECRET)
+    return frozenset(values)
 
 
-def _names_a_secret(name: str) -> bool:
-    return name.endswith(("_TOKEN", "_KEY", "_SECRET", "_PASSWORD", "_API_KEY"))
+def _find_written(symptoms: Symptoms, papers: Mapping[str, tuple[str, str]]) -> frozenset[str]:
+    """What stands openly in the run's settings or its script, under a name that says what it is."""
+    found = set(find_values(symptoms.plan.env)) if symptoms.plan else set()
+    for name, (text, _) in papers.items():
+        if name == RUN_FILE:
+            found |= find_in_settings(text)
+        elif name.endswith(".sh"):
+            found |= find_assigned(text)
+    return frozenset(found)
 
 
 def _read_secrets(text: str) -> list[str]:
@@ -207,14 +216,6 @@ def _read_secrets(text: str) -> list[str]:
         except ValueError:
             continue
     return found
-
-
-def _hide(text: str, secrets: frozenset[str]) -> str:
-    for value in sorted(secrets, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-        escaped = json.dumps(value)[1:-1]
-        text = text.replace(escaped, HIDDEN)
-    return hide_secrets(text)
 
 
 def _pack_tar(top: str, files: Mapping[str, str], now: float) -> bytes:

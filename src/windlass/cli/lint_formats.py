@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
+from typing import overload
 from urllib.parse import quote
 
 from windlass import __version__
@@ -10,7 +11,7 @@ from windlass.app.linting import Linted
 from windlass.checks import CHECKS
 from windlass.cli.output import make_printable
 from windlass.core.finding import Severity
-from windlass.core.secret_words import HIDDEN, cover_secrets
+from windlass.core.secret_words import HIDDEN, cover_secrets, hide_secrets
 from windlass.errors import ERRORS
 from windlass.lint import RULES
 from windlass.lint.mark import Mark
@@ -21,6 +22,7 @@ _GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE
 _SARIF = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 _COVER = "\ue000"  # stands for each letter of a secret until it is shown; no script holds it
 _WIDEST = 160  # letters of a source line that are shown
+_LONGEST = 8 * _WIDEST  # those that are looked at: a secret is shown shorter than it is
 
 
 def format_text(linted: Linted, paint: Paint) -> str:
@@ -29,15 +31,21 @@ def format_text(linted: Linted, paint: Paint) -> str:
     return "\n".join(line for mark in linted.marks for line in _format_mark(linted, mark, source, paint))
 
 
+def format_name(path: str) -> str:
+    """A file's name within one line, whatever letters it has."""
+    return make_printable(path).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def make_json(found: Sequence[Linted]) -> dict[str, object]:
     return {
         "files": [
             {
-                "path": one.path,
+                "path": _encode(one.path),
                 "readable": one.is_readable,
                 "accepted": one.script.is_accepted if one.is_readable else None,
-                "refusal": one.script.troubles[0].said if one.is_readable and one.script.troubles else None,
+                "refusal": _clean(one.script.troubles[0].said) if one.is_readable and one.script.troubles else None,
                 "fixes": one.fixes,
+                "not_mended": _clean(one.not_mended),
                 "findings": [_make_json_mark(mark) for mark in one.marks],
             }
             for one in found
@@ -86,7 +94,7 @@ def make_sarif(found: Sequence[Linted]) -> dict[str, object]:
 
 
 def _format_mark(linted: Linted, mark: Mark, source: Sequence[str], paint: Paint) -> list[str]:
-    path = make_printable(linted.path)
+    path = format_name(linted.path)
     head = paint(f"{mark.severity}[{mark.code}]", _COLOURS[mark.severity])
     lines = [f"{path}:{mark.line}:{mark.column}: {head}: {make_printable(mark.message)}"]
     if linted.is_readable:
@@ -100,7 +108,9 @@ def _format_mark(linted: Linted, mark: Mark, source: Sequence[str], paint: Paint
 def _show_place(source: Sequence[str], mark: Mark, paint: Paint) -> list[str]:
     if not 0 < mark.line <= len(source):
         return []
-    raw = source[mark.line - 1].rstrip("\r")
+    if mark.column > _LONGEST:
+        return []
+    raw = source[mark.line - 1][:_LONGEST].rstrip("\r")
     before = _show(raw[: mark.column - 1])
     end = mark.column - 1 + mark.length
     while raw[end - 1 : end + 1] == _COVER * 2:
@@ -123,14 +133,27 @@ def _make_json_mark(mark: Mark) -> dict[str, object]:
     return {
         "code": mark.code,
         "severity": mark.severity.value,
-        "message": mark.message,
+        "message": _clean(mark.message),
         "line": mark.line,
         "column": mark.column,
         "length": mark.length,
         "why": mark.why,
-        "hint": mark.hint,
+        "hint": _clean(mark.hint),
         "fixable": bool(mark.fix),
     }
+
+
+@overload
+def _clean(text: str) -> str: ...
+@overload
+def _clean(text: None) -> None: ...
+def _clean(text: str | None) -> str | None:
+    return None if text is None else _encode(hide_secrets(text))
+
+
+def _encode(text: str) -> str:
+    """Bytes that are no UTF-8, in words: JSON has no letters for them."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _data(text: str) -> str:

@@ -2,13 +2,14 @@
 
 A rule is a function: symptoms in, diagnoses out. Its docstring is what `windlass explain CODE` prints.
 Its entry in the catalogue says how much it tells of an end: `Standing`.
+Its pattern goes on with `(?:(?!its first words).)*`, never with a plain `.*`: a line may be its first words, repeated.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from windlass.core.ending.symptoms import Symptoms
+from windlass.core.ending.symptoms import Symptoms, shorten
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunState
 from windlass.diagnoses import (
@@ -136,7 +137,11 @@ def diagnose(symptoms: Symptoms) -> tuple[Diagnosis, ...]:
     late.sort(key=lambda one: _rank(symptoms, one))
     if not any(_rank(symptoms, one) in (0, 2) for one in late):
         late = _insert_fallback(symptoms, late)
-    return (*late, *(one for one in found if one not in late))
+    return tuple(_shorten(one) for one in (*late, *(one for one in found if one not in late)))
+
+
+def _shorten(one: Diagnosis) -> Diagnosis:
+    return replace(one, message=shorten(one.message), evidence=tuple(shorten(line) for line in one.evidence))
 
 
 def _rank(symptoms: Symptoms, one: Diagnosis) -> int:
@@ -150,8 +155,8 @@ def _rank(symptoms: Symptoms, one: Diagnosis) -> int:
 def _was_survived(symptoms: Symptoms, one: Diagnosis) -> bool:
     if symptoms.record.state is not RunState.FAILED or not symptoms.tracebacks:
         return False
-    told = {line.strip() for traceback in symptoms.tracebacks for line in traceback.lines}
-    return not symptoms.tracebacks[0].is_secondary and bool(one.evidence) and one.evidence[0] not in told
+    told = {shorten(line.strip()) for traceback in symptoms.tracebacks for line in traceback.lines}
+    return not symptoms.tracebacks[0].is_secondary and bool(one.evidence) and shorten(one.evidence[0]) not in told
 
 
 def _insert_fallback(symptoms: Symptoms, late: list[Diagnosis]) -> list[Diagnosis]:

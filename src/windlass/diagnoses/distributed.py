@@ -8,13 +8,14 @@ from windlass.core.finding import Diagnosis
 from windlass.core.record import RunState
 
 _PORT = re.compile(
-    r"server socket has failed to (?:listen on any local network address|bind to)[^\n]*(?:EADDRINUSE|errno: 98|"
-    r"(?:Address|address) already in use)|OSError: \[Errno 98\] Address already in use"
+    r"server socket has failed to (?:listen on any local network address|bind to)"
+    r"(?:(?!server socket)[^\n])*(?:EADDRINUSE|errno: 98|(?:Address|address) already in use)|"
+    r"OSError: \[Errno 98\] Address already in use"
 )
 _UNREACHABLE = re.compile(
     r"client socket has timed out after \d+ ?ms while trying to connect to|"
     r"client socket has failed to connect to|"
-    r"The IPv[46] network addresses of \([^)]*\) cannot be retrieved|RendezvousConnectionError|"
+    r"The IPv[46] network addresses of \([^()\n]*\) cannot be retrieved|RendezvousConnectionError|"
     r"Timed out after \d+ seconds waiting for clients"
 )
 _NO_NAME = re.compile(r"socket\.gaierror: \[Errno -2\] Name or service not known")
@@ -25,13 +26,13 @@ _NCCL_TIMEOUT = re.compile(
     r"Some NCCL operations have failed or timed out"
 )
 _NCCL = re.compile(
-    r"NCCL WARN (?!Call to ibv_reg_mr)[^\n]*(?:fail|error|[Nn]o route|refused|timeout)|"
+    r"NCCL WARN (?!Call to ibv_reg_mr)(?:(?!NCCL WARN )[^\n])*(?:fail|error|[Nn]o route|refused|timeout)|"
     r"ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalError|NCCL error (?:in|:)"
 )
 _LOCKED_MEMORY = re.compile(
-    r"ibv_reg_mr\w*(?: failed)?[^\n]*Cannot allocate memory|"
-    r"You may want to (?:adjust|increase)[^\n]*(?:locked memory|memlock)|"
-    r"UCX +ERROR[^\n]*(?:memlock|max locked memory)"
+    r"ibv_reg_mr(?:(?!ibv_reg_mr)[^\n])*Cannot allocate memory|"
+    r"You may want to (?:adjust|increase)(?:(?!You may want)[^\n])*(?:locked memory|memlock)|"
+    r"UCX +ERROR(?:(?!UCX )[^\n])*(?:memlock|max locked memory)"
 )
 _NO_SRUN = re.compile(r"The [`']srun[`'] command is available on your system but is not used")
 _MEMBER = re.compile(r"Initializing distributed: GLOBAL_RANK: (?P<rank>\d+), MEMBER: (?P<member>\d+)/(?P<world>\d+)")
@@ -39,10 +40,13 @@ _LAYOUT = re.compile(
     r"You set [`']--?ntasks(?:-per-node)?=\d+[`'] in your SLURM|"
     r"You set [`']devices=\d+[`'] in Lightning, but the number of tasks per node configured in SLURM"
 )
-_ALL_THERE = re.compile(r"All distributed processes registered|distributed_backend=nccl\b[^\n]*\n[^\n]*All distributed")
+_ALL_THERE = re.compile(
+    r"All distributed processes registered|distributed_backend=nccl\b[^\n=]*\n[^\n]*All distributed"
+)
 _PMI = re.compile(
     r'appears to have been direct launched using "(?:srun|aprun)"|'
-    r"OMPI was not built with SLURM(?:'s)? PMI support|PMI2?_Init failed|MPI plugin type [^\n]* not found"
+    r"OMPI was not built with SLURM(?:'s)? PMI support|PMI2?_Init failed|"
+    r"MPI plugin type (?:(?!MPI plugin)[^\n])* not found"
 )
 _STEP = re.compile(r"srun: Job \d+ step creation (?:temporarily disabled, retrying|still disabled, retrying)")
 _ONE_DIED = re.compile(

@@ -15,15 +15,16 @@ _CONDA = re.compile(
 )
 _MODULES = re.compile(
     r"The following module\(s\) are unknown: *\n? *\"?(?P<name>[^\"\n]*)|"
-    r"Unable to locate a modulefile for '(?P<tcl>[^']+)'|(?:^|[ :])module: command not found|"
-    r"These module\(s\)[^\n]* exist but cannot be loaded as requested",
+    r"Unable to locate a modulefile for '(?P<tcl>[^'\n]+)'|(?:^|[ :])module: command not found|"
+    r"These module\(s\)(?:(?!These module)[^\n])* exist but cannot be loaded as requested",
     re.MULTILINE,
 )
 _WINDOWS = re.compile(r"\^M: bad interpreter|\\r'?: (?:command not found|No such file or directory)|[‘'\"]\w+\\r[’'\"]")
 _GLIBC = re.compile(r"version [`'](?P<version>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found")
 _CONTAINER = re.compile(
-    r"(?:FATAL:|While (?:making image|performing build)|mksquashfs|conveyor failed|writing blob)[^\n]*"
-    r"no space left on device|no space left on device[^\n]*(?:oci|bundle-temp|SIF|squashfs)",
+    r"(?:FATAL:|While (?:making image|performing build)|mksquashfs|conveyor failed|writing blob)"
+    r"(?:(?!FATAL:|While |mksquashfs|conveyor|writing blob)[^\n])*"
+    r"no space left on device|no space left on device(?:(?!no space left)[^\n])*(?:oci|bundle-temp|SIF|squashfs)",
     re.IGNORECASE,
 )
 _SCONTROL = re.compile(
@@ -36,7 +37,7 @@ _ARCHITECTURE = re.compile(
 )
 _LIBRARY = re.compile(
     r"error while loading shared libraries: (?P<name>[^:\s]+): cannot open shared object file|"
-    r"(?:OSError|ImportError): (?P<other>lib[^:\s]+\.so[^:\s]*): cannot open shared object file"
+    r"(?:OSError|ImportError): (?P<other>lib[^:\s]+): cannot open shared object file"
 )
 
 

@@ -10,7 +10,8 @@ from windlass.core.record import RunState
 _QUOTA = re.compile(r"Disk quota exceeded|No space left on device|(?<!\w)\[Errno (?:28|122)\]")
 _OF_A_CONTAINER = re.compile(r"oci|SIF|squashfs|bundle-temp|apptainer|singularity|/dev/shm", re.IGNORECASE)
 _CHDIR = re.compile(
-    r"couldn't chdir to `?'?(?P<path>[^':`]+)'?: [^\n]*going to /tmp instead|error: Could not open stdout file"
+    r"couldn't chdir to `?'?(?P<path>[^':`\n]+)'?: (?:(?!couldn't chdir)[^\n])*going to /tmp instead|"
+    r"error: Could not open stdout file"
 )
 _CUT_FILE = re.compile(
     r"PytorchStreamReader failed reading zip archive|unexpected EOF, expected \d+ more bytes\. The file might be "

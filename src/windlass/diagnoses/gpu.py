@@ -19,7 +19,8 @@ _DRIVER = re.compile(
     r"forward compatibility was attempted on non supported HW"
 )
 _WRONG_GPUS = re.compile(
-    r"CUDA error: invalid device ordinal|You requested gpu: \[[^\]]*\][^\n]*\n?[^\n]*But your machine only has|"
+    r"CUDA error: invalid device ordinal|"
+    r"You requested gpu: \[[^\]\n]*\](?:(?!You requested)[^\n])*(?:\n[^\n]*)?But your machine only has|"
     r"Duplicate GPU detected : rank \d+ and rank \d+"
 )
 _BROKEN = re.compile(

@@ -21,7 +21,7 @@ _GPU = re.compile(
 )
 _SHM = re.compile(
     r"killed by signal: Bus error|insufficient shared memory|No space left on device: '/dev/shm|"
-    r"unable to (?:open|write|mmap|allocate) [^\n]*shared memory (?:object|file)"
+    r"unable to (?:open|write|mmap|allocate) (?:(?!unable to )[^\n])*shared memory (?:object|file)"
 )
 _KILLED_TASK = re.compile(
     r"^srun: error: [^\n]*: (?:Killed|task \d+: Killed)|Signal 9 \(SIGKILL\) received by PID|exitcode\s*: -9\b|"

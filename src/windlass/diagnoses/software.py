@@ -11,18 +11,20 @@ _NO_INTERNET = re.compile(
     r"Network is unreachable|Temporary failure in name resolution|couldn't connect to 'https?://|"
     r"Max retries exceeded with url|Could not resolve host|OfflineModeIsEnabled|"
     r"urlopen error \[Errno (?:-2|-3|101|110|111|113)\]|Failed to establish a new connection|"
-    r"LocalEntryNotFoundError|Could not reach [^\n]*huggingface\.co|unable to access 'https?://"
+    r"LocalEntryNotFoundError|Could not reach (?:(?!Could not reach)[^\n])*huggingface\.co|unable to access 'https?://"
 )
 _TRACKER = re.compile(
-    r"wandb: (?:Network error \([^)]*\), entering retry loop|ERROR Run initialization has timed out|"
+    r"wandb: (?:Network error \([^()\n]*\), entering retry loop|ERROR Run initialization has timed out|"
     r"W&B API key is invalid|Network error)|wandb\.errors\.(?:CommError|UsageError: api_key not configured)|"
-    r"HTTPSConnectionPool\(host='[^']*(?:wandb|comet|neptune)[^']*'|"
-    r"(?:COMET|NEPTUNE)[ \w]*(?:ERROR|WARNING)[^\n]*(?:connect|network|Connection)|"
-    r"MlflowException: API request to [^\n]* failed"
+    r"HTTPSConnectionPool\(host='[^'\n]*(?:wandb|comet|neptune)|"
+    r"(?:COMET|NEPTUNE)(?>(?:(?!COMET|NEPTUNE)[ \w])*?(?:ERROR|WARNING))"
+    r"(?:(?!COMET|NEPTUNE)[^\n])*(?:connect|network|Connection)|"
+    r"MlflowException: API request to (?:(?!MlflowException)[^\n])* failed"
 )
 _RETRIES = re.compile(
-    r"Retrying \(Retry\(total=\d+[^\n]*NewConnectionError|Retrying in \d+s \[Retry \d+/\d+\]|"
-    r"'\(MaxRetryError\([^\n]*Retrying|wget: unable to resolve host|Connecting to [^\n]*\.\.\. failed: "
+    r"Retrying \(Retry\(total=\d(?:(?!Retrying \()[^\n])*NewConnectionError|Retrying in \d+s \[Retry \d+/\d+\]|"
+    r"'\(MaxRetryError\((?:(?!MaxRetryError)[^\n])*Retrying|wget: unable to resolve host|"
+    r"Connecting to (?:(?!Connecting to)[^\n])*\.\.\. failed: "
 )
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'|ImportError: No module named '?([\w.]+)'?")
 _COMMAND = re.compile(

@@ -21,7 +21,7 @@ _PATH = re.compile(
 )
 _CONTROLLER = re.compile(
     r"Unable to contact slurm controller|slurm_load_jobs error: Unable|Slurm backup controller in standby mode|"
-    r"slurmctld[^\n]* is DOWN"
+    r"slurmctld(?:(?!slurmctld)[^\n])* is DOWN"
 )
 
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 from windlass.core.facts import Facts
 from windlass.core.seen.discovery import Discovered, Shell, make_look_script, read_look
 from windlass.core.site import GpuDialect, Site
-from windlass.edges.host import Completed, Host, make_command, read_completed
+from windlass.edges.host import Completed, Host, make_command, make_commands, read_all_completed
 from windlass.edges.survey import take_survey
 from windlass.schedulers.answers import ExpectedStart, Refusal
 from windlass.schedulers.slurm.survey import make_config_command, read_config
 from windlass.schedulers.slurm.trials import Trial, by_name, make_trial_command, make_trials, read_trial
 
 _PATIENCE_S = 30.0  # for one answer: start files of a login shell can be slow
+_ALL_ANSWERS_S = 60.0
 
 
 def discover(host: Host, site: Site, *, day: str, now: float) -> Discovered:
@@ -26,7 +27,8 @@ def discover(host: Host, site: Site, *, day: str, now: float) -> Discovered:
         *(make_trial_command(trial) for trial in trials),
     ]
     requests = [make_command(argv, timeout_s=_PATIENCE_S, path_prefix=prefix, idempotent=True) for argv in commands]
-    bare, login, config, *answers = [read_completed(reply) for reply in host.ask(requests)]
+    [reply] = host.ask([make_commands(requests, limit_s=_ALL_ANSWERS_S)])
+    bare, login, config, *answers = read_all_completed(reply, len(requests))
     asked = tuple(replace(trial, answer=_read_answer(done)) for trial, done in zip(trials, answers, strict=True))
     seen = Discovered(
         host=site.login.host,

@@ -35,12 +35,12 @@ _OF_THE_MACHINE = (
 _ONE_ANSWER_S = 30.0
 _ALL_ANSWERS_S = 45.0
 # More lines than any site has: such an answer is no answer, and nothing that follows was made for it.
-_MOST_LINES = {"partitions": 5_000, "qos": 5_000, "reservations": 5_000, "config": 5_000}
+_MOST_LINES = {"partitions": 2_000, "qos": 5_000, "reservations": 2_000, "config": 5_000}
 _MOST_OTHER_LINES = 200_000
 _OF_THE_CONTROLLER = ("partitions", "nodes", "config", "queue")
 
 
-def take_survey(host: Host, site: Site, now: float) -> Facts:
+def take_survey(host: Host, site: Site, now: float, *, limit_s: float = _ALL_ANSWERS_S) -> Facts:
     """Raises ClusterUnavailable when Slurm is silent or tells nothing, SiteNotReady when there is none."""
     commands = [
         make_command(argv, timeout_s=_ONE_ANSWER_S, path_prefix=site.software.slurm_path, idempotent=True)
@@ -48,7 +48,7 @@ def take_survey(host: Host, site: Site, now: float) -> Facts:
     ]
     commands += make_number_requests(site, now)
     look = Request(operation="facts", arguments={"root": site.root})
-    machine, answers = host.ask([look, make_commands(commands, limit_s=_ALL_ANSWERS_S)])
+    machine, answers = host.ask([look, make_commands(commands, limit_s=limit_s)])
     done = read_all_completed(answers, len(commands))
     told = _Told(done=dict(zip(_COMMANDS, done, strict=False)))
     told.raise_if_unavailable(site)
@@ -75,13 +75,15 @@ class _Told:
             raise ClusterUnavailable(
                 f"{site.name}: Slurm could not be asked: {_tell_end(done)}",
                 said=keep_lines(done.err) or None,
-                hint=f"windlass site check {site.name}",
+                hint="try it there by hand: scontrol show partition",
             )
 
 
 def _tell_end(done: Completed) -> str:
     if done.timed_out:
         return "scontrol did not answer in time"
+    if done.exit_code < 0 and (said := keep_lines(done.err)):
+        return said.splitlines()[-1]
     if done.exit_code:
         return f"scontrol ended with exit code {done.exit_code}"
     return "what scontrol says is too long to be true"

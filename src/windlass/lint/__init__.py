@@ -143,19 +143,19 @@ def find_ignored(script: Script) -> dict[int, frozenset[str]]:
     The comment counts for its own line and, alone on a line, for the next; above the first directive and command, for
     the whole file.
     """
-    found: dict[int, frozenset[str]] = {}
+    found: dict[int, set[str]] = {}
     if "windlass:" not in script.text:
-        return found
+        return {}
     first = min([script.body, *(one.number for one in script.directives)])
     for number, line in enumerate(script.lines, 1):
         if not (match := _IGNORE.search(line)):
             continue
-        codes = frozenset(code.strip().upper() for code in match[1].split(","))
+        codes = {code.strip().upper() for code in match[1].split(",")}
         is_alone = not line[: match.start()].strip()
         places = [0] if is_alone and number < first else [number, number + 1] if is_alone else [number]
         for place in places:
-            found[place] = found.get(place, frozenset()) | codes
-    return found
+            found.setdefault(place, set()).update(codes)
+    return {place: frozenset(codes) for place, codes in found.items()}
 
 
 def is_ignored(code: str, line: int, quiet: dict[int, frozenset[str]]) -> bool:
@@ -164,7 +164,7 @@ def is_ignored(code: str, line: int, quiet: dict[int, frozenset[str]]) -> bool:
 
 def matches(code: str, wanted: Collection[str]) -> bool:
     """`S1` stands for all codes that begin so."""
-    return any(code.startswith(one) for one in wanted)
+    return any(code[:end] in wanted for end in range(1, len(code) + 1))
 
 
 def _apply(code: str, rule: Rule, subject: Subject) -> Iterator[Mark]:

@@ -11,7 +11,7 @@ from windlass.core.sbatch.words import split_words
 from windlass.lint.mark import Mark
 from windlass.lint.subject import PLACEHOLDER, TYPOGRAPHIC, VARIABLE, Subject
 
-_NEAR_MISS = re.compile(r"(\s*)(#\s*([A-Za-z]{5,8}))\b[:\s]*\s+(-.*)")
+_NEAR_MISS = re.compile(r"(\s*)(#\s*([A-Za-z]{5,8}))\b[:\s]*\s(-.*)")
 _COMMENTED = re.compile(r"\s*##+\s*SBATCH\s+-")
 _SECOND = re.compile(r"#\s*SBATCH\s+-")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
@@ -154,8 +154,8 @@ def placeholder_left_in(subject: Subject) -> Iterator[Mark]:
                 column=found.start() + 1,
                 length=len(found[0]),
             )
-    for option in subject.script.options:
-        if option.name in _NEVER_EMPTY and not option.value and option is subject.option(option.name):
+    for option in filter(None, map(subject.option, _NEVER_EMPTY)):
+        if not option.value:
             # An empty partition is refused everywhere; the others where the centre looks at them.
             severity = Severity.ERROR if option.name == "partition" else Severity.WARNING
             yield subject.at_option(option, severity, f"--{option.name} is empty", hint="fill it in, or leave it out")

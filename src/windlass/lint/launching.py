@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
+from windlass.core.sbatch.values import read_digits
 from windlass.core.source.shell_commands import ShellCommand, find_exports
 from windlass.lint.mark import Edit, Mark
 from windlass.lint.subject import Subject
 
 _NPROC = re.compile(r"--?nproc[-_]per[-_]node[= ]+(\d+)")
 _PORT = re.compile(r"(?:--(?:master|main_process)[-_]port[= ]+|--rdzv[-_]endpoint[= ]+\S+:)(\d{4,5})\b")
+_USED = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _OWN_TASKS = re.compile(r"(?:^|\s)(?:-n\s?\d|--ntasks|--ntasks-per-node)")
 _OWN_CORES = re.compile(r"-c\d*$|--cpus-per-task|-c=|--cpu[-_]bind=\S*(?:mask_|map_|\$)")
 _LOCAL = ("localhost", "127.0.0.1", "0.0.0.0", "::1")
@@ -56,7 +58,7 @@ def processes_and_gpus_differ(subject: Subject) -> Iterator[Mark]:
     """torchrun starts another number of processes than the node has GPUs: some fail, or GPUs stay idle."""
     for command, _ in subject.trainings:
         match = _NPROC.search(" ".join(subject.flat(command)))
-        if match and subject.gpus_per_node and int(match[1]) != subject.gpus_per_node:
+        if match and subject.gpus_per_node and read_digits(match[1]) != subject.gpus_per_node:
             message = f"{match[1]} processes a node, and {subject.gpus_per_node} GPUs are asked for"
             yield subject.at_command(command, Severity.ERROR, message, hint=f"--nproc_per_node={subject.gpus_per_node}")
 
@@ -173,12 +175,13 @@ def _find_launcher(subject: Subject, command: ShellCommand) -> int:
 
 def _find_port_variables(subject: Subject) -> Iterator[Mark]:
     """A variable of any name that a training gets its port from."""
-    used = " ".join(word for command, _ in subject.trainings for word in subject.flat(command))
+    words = " ".join(word for command, _ in subject.trainings for word in subject.flat(command))
+    used = {match[1] or match[2] for match in _USED.finditer(words)}
     for command in subject.commands:
         given = find_exports((command,))
         for name, value in given.items():
-            is_used = re.search(rf"\$(?:{name}\b|\{{{name}\}})", used)
-            if name.endswith("PORT") and name != "MASTER_PORT" and re.fullmatch(r"\d{4,5}", value) and is_used:
+            is_port = name.endswith("PORT") and name != "MASTER_PORT" and re.fullmatch(r"\d{4,5}", value)
+            if is_port and name in used:
                 yield _mark_port(subject, command, value, name=name)
 
 

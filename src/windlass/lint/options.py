@@ -4,11 +4,12 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from windlass.core.finding import Severity
 from windlass.core.sbatch.options import GONE, NEWER, OF_SRUN, OLD_OR_WRONG, PLUGIN_SWITCHES, PLUGINS, SBATCH
 from windlass.core.sbatch.script import Fault, Magic, Trouble
-from windlass.core.sbatch.values import find_array_refusal
+from windlass.core.sbatch.values import find_array_refusal, read_digits
 from windlass.core.sbatch.verdict import GRES_KINDS
 from windlass.core.units import Unreadable, format_memory, read_memory
 from windlass.lint.mark import Edit, Mark
@@ -30,6 +31,8 @@ _FORMS = {
     "deadline": "now+1hour, 16:00, tomorrow, or 2030-01-31T16:00",
     "kill-on-invalid-dep": "yes or no",
 }
+_LONGEST_NAME = 40  # letters of an option that anybody mistypes
+_ONE_DASH = re.compile(r"-([a-z][a-z-]{2,40})(?==|\s|$)")
 _DIGIT_UNIT = re.compile(r"(\d+)\s*(d|day|days|h|hr|hrs|hour|hours|m|min|mins|minutes)", re.IGNORECASE)
 
 
@@ -45,7 +48,8 @@ def option_is_unknown(subject: Subject) -> Iterator[Mark]:
             continue
         first, colon, kind = name.partition(":")
         if colon and first == "gres":
-            value = subject.text_of(trouble.line)[trouble.column - 1 :].split()[0].partition("=")[2]
+            start = trouble.column - 1
+            value = subject.text_of(trouble.line)[start : start + trouble.length].split()[0].partition("=")[2]
             mended = f"--gres={kind}:{value}" if value else f"--gres={kind}"
             fix = subject.replace(trouble.line, trouble.column, trouble.length, mended)
             yield subject.at_trouble(trouble, f"there is no option {trouble.typed}", hint=mended, fix=fix)
@@ -91,8 +95,7 @@ def option_of_another_slurm(subject: Subject) -> Iterator[Mark]:
 def short_option_is_unknown(subject: Subject) -> Iterator[Mark]:
     """A letter that is no option of sbatch, often because a long option has one dash: `-mem=4G` is `-m em=4G`."""
     for trouble in subject.script.troubles:
-        text = subject.text_of(trouble.line)[trouble.column - 1 :]
-        long_name = _find_long_name(text)
+        long_name = _find_long_name(subject.text_of(trouble.line), trouble.column)
         if trouble.fault is Fault.UNKNOWN and not trouble.typed.startswith("--") and _cause(trouble) == "value":
             message = f"there is no option {trouble.typed}"
             if long_name:
@@ -104,8 +107,7 @@ def short_option_is_unknown(subject: Subject) -> Iterator[Mark]:
                 fix=subject.replace(trouble.line, trouble.column, 1, "--") if long_name else (),
             )
     for option in subject.script.options:
-        raw = subject.text_of(option.line)[option.word.column - 1 :]
-        long_name = _find_long_name(raw)
+        long_name = _find_long_name(subject.text_of(option.line), option.word.column)
         if long_name and not option.typed.startswith("--") and option.magic is Magic.SBATCH:
             yield subject.at_option(
                 option,
@@ -152,9 +154,11 @@ def stray_word(subject: Subject) -> Iterator[Mark]:
         line = subject.text_of(trouble.line)
         if _is_value_of_plugin(line, trouble.column):
             continue
-        if trouble.line in told or PLACEHOLDER.search(line) or TYPOGRAPHIC.search(line) or line.startswith("#SLURM"):
+        if trouble.line in told:
             continue
         told.add(trouble.line)
+        if PLACEHOLDER.search(line) or TYPOGRAPHIC.search(line) or line.startswith("#SLURM"):
+            continue
         hint = 'quote a value with spaces: --job-name="my job"; begin a comment with #'
         if re.fullmatch(r"[KMGTkmgt][bB]?", trouble.typed):
             hint = "no space before the unit, such as 16G"
@@ -176,13 +180,13 @@ def value_is_wrong(subject: Subject) -> Iterator[Mark]:
         if (
             option is None
             or _cause(trouble) != "value"
-            or _find_long_name(subject.text_of(option.line)[option.word.column - 1 :])
+            or _find_long_name(subject.text_of(option.line), option.word.column)
         ):
             continue
         hint = _FORMS.get(option.name)
         fix: tuple[Edit, ...] = ()
         if option.name == "time" and (match := _DIGIT_UNIT.fullmatch(option.value)):
-            hint = _say_time(int(match[1]), match[2][0].lower())
+            hint = _say_time(read_digits(match[1]), match[2][0].lower())
             fix = subject.replace(trouble.line, trouble.column, trouble.length, hint)
         said = f"sbatch says: {trouble.said}"
         yield subject.at_trouble(trouble, said, hint=f"write {hint}" if hint else None, fix=fix)
@@ -304,12 +308,15 @@ def _cause(trouble: Trouble) -> str:
 
 def _is_value_of_plugin(line: str, column: int) -> bool:
     """Whether the word before it is an option of a plugin's that takes the next word."""
-    before = line[: column - 1].split()[-1:]
+    before = line[max(0, column - 1 - 2 * _LONGEST_NAME) : column - 1].split()[-1:]
     return bool(before) and before[0].removeprefix("--") in PLUGINS and before[0] not in PLUGIN_SWITCHES
 
 
+@lru_cache(maxsize=1000)
 def _find_meant(name: str) -> str | None:
     """The one option that was certainly meant."""
+    if len(name) > _LONGEST_NAME:
+        return None
     plain = name.lower().replace("_", "-")
     if plain in SBATCH.long:
         return plain
@@ -322,9 +329,9 @@ def _find_meant(name: str) -> str | None:
     return SBATCH.aliases.get(close[0], close[0])
 
 
-def _find_long_name(text: str) -> str | None:
-    """`-mem=4G` at the beginning of a text: a long option with one dash."""
-    match = re.match(r"-([a-z][a-z-]{2,})(?==|\s|$)", text)
+def _find_long_name(line: str, column: int) -> str | None:
+    """`-mem=4G` at a place: a long option with one dash."""
+    match = _ONE_DASH.match(line, column - 1)
     return match[1] if match and (match[1] in SBATCH.long or match[1] in SBATCH.aliases) else None
 
 

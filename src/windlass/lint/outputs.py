@@ -1,7 +1,7 @@
 """Where the job's words go."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from windlass.core.finding import Severity
 from windlass.core.sbatch.script import Option
@@ -78,8 +78,11 @@ def log_folder_must_be_there(subject: Subject) -> Iterator[Mark]:
 def log_folder_is_made_too_late(subject: Subject) -> Iterator[Mark]:
     """The script makes the folder of its own log, but when it is missing the job never starts, and makes nothing."""
     folders = {_folder(option.value) for option in _outputs(subject)} - {"", "."}
+    submissions = subject.calls("sbatch")
+    is_run_by_hand = _OUTSIDE_A_JOB.search(subject.body) is not None
     for command in subject.calls("mkdir"):
-        if _is_before_submission(subject, command):
+        # A script that is run by hand first, makes its folder, and then submits itself.
+        if not command.is_certain and (is_run_by_hand or _is_before(command, submissions)):
             continue
         for word in command.words[1:]:
             if word.rstrip("/").removeprefix("./") in folders:
@@ -131,12 +134,9 @@ def _made_folders(subject: Subject) -> set[str]:
     return {word.rstrip("/").removeprefix("./") for one in subject.calls("mkdir") for word in one.words[1:]}
 
 
-def _is_before_submission(subject: Subject, command: ShellCommand) -> bool:
-    """A script that is run by hand first, makes its folder, and then submits itself."""
-    if command.is_certain:
-        return False
-    later = [one for one in subject.calls("sbatch") if (one.line, one.column) > (command.line, command.column)]
-    return bool(later) or _OUTSIDE_A_JOB.search(subject.body) is not None
+def _is_before(command: ShellCommand, others: Sequence[ShellCommand]) -> bool:
+    """Whether one of the others, which are in order, comes later."""
+    return bool(others) and (others[-1].line, others[-1].column) > (command.line, command.column)
 
 
 def _advise(option: Option, number: str) -> str:

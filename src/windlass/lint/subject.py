@@ -22,7 +22,7 @@ PLACEHOLDER = re.compile(
       | \b(?:change_?me|fixme|todo|xxx+|tbd)\b | def-someuser | @example\. | email@ )""",
     re.VERBOSE,
 )
-VARIABLE = re.compile(r"\$\{\w+[^}]*\}|\$\(|`|^\$\w+|\$[A-Z_][A-Z0-9_]+")
+VARIABLE = re.compile(r"\$\{\w[^}]{0,200}\}|\$\(|`|^\$\w+|\$[A-Z_][A-Z0-9_]+")
 STARTERS = frozenset(
     [
         "srun",
@@ -190,7 +190,16 @@ class Subject:
         )
 
     def calls(self, *programs: str) -> tuple[ShellCommand, ...]:
-        return tuple(one for one in self.commands if one.words and self.base(one.words[0]) in programs)
+        found = [one for name in dict.fromkeys(programs) for one in self._by_program.get(name, ())]
+        return tuple(sorted(found, key=lambda one: (one.line, one.column)) if len(programs) > 1 else found)
+
+    @cached_property
+    def _by_program(self) -> dict[str, list[ShellCommand]]:
+        found: dict[str, list[ShellCommand]] = {}
+        for one in self.commands:
+            if one.words:
+                found.setdefault(self.base(one.words[0]), []).append(one)
+        return found
 
     @staticmethod
     def base(word: str) -> str:

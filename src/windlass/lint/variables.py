@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
+from windlass.core.sbatch.values import read_digits
 from windlass.core.source.shell_commands import ShellCommand
 from windlass.lint.mark import Mark
 from windlass.lint.subject import Subject
@@ -61,7 +62,7 @@ def more_workers_than_cores(subject: Subject) -> Iterator[Mark]:
     cores = subject.number("cpus-per-task", 1)
     for command, _ in subject.trainings:
         match = _WORKERS.search(" ".join(subject.flat(command)))
-        workers = int(match[1] or match[2]) if match else 0
+        workers = read_digits(match[1] or match[2]) if match else 0
         if workers > cores:
             message = f"{workers} workers on {cores} core{'s' if cores > 1 else ''}"
             yield subject.at_command(command, Severity.WARNING, message, hint=f"#SBATCH --cpus-per-task={workers}")

@@ -47,8 +47,8 @@ def command(output: Output, /, file: Path, into: Path, force: bool) -> None:
         return
     output.show(adopted.text)
     if adopted.refusal:
-        output.tell(f"note: sbatch refuses this script ({make_printable(adopted.refusal)}): windlass lint {file}")
+        output.tell(make_printable(f"note: sbatch refuses this script ({adopted.refusal}): windlass lint {file}"))
     for one in adopted.left:
         output.tell(make_printable(f"not carried over: line {one.line}: {one.text} ({one.why})"))
     body = f" and {adopted.body_path}" if adopted.body_path else ""
-    output.tell(f"wrote {adopted.path}{body}; see what would be submitted with: windlass plan")
+    output.tell(make_printable(f"wrote {adopted.path}{body}; see what would be submitted with: windlass plan"))

@@ -153,7 +153,8 @@ def _show_patch(output: Output, diagnosis: "Diagnosis", fix: "Fix | None") -> No
         output.show(fix.diff)  # as it is, for `patch` and `git apply`
         return
     else:
-        lines = ["windlass.toml says so already; next: " + fix.next_command]
+        more = f"asks for more already ({', '.join(fix.kept)})" if fix.kept else "says so already"
+        lines = [f"windlass.toml {more}; next: {fix.next_command}"]
     output.show("\n".join(f"      {line}" for line in lines))
 
 

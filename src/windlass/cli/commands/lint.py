@@ -76,7 +76,7 @@ def command(
     else:
         _show(output, found, form)
     _tell_summary(output, found, fixed=fix)
-    return int(ExitCode.FAILED if any(one.errors for one in found) else ExitCode.OK)
+    return int(ExitCode.FAILED if any(one.errors or one.not_mended for one in found) else ExitCode.OK)
 
 
 @contextmanager
@@ -109,14 +109,17 @@ def _lint(output: Output, files: tuple[str, ...], looking: "Looking", *, fix: bo
     from dataclasses import replace
 
     from windlass.app.linting import lint_paths, mend
+    from windlass.cli.lint_formats import format_name
 
     told = _LEVELS[: _LEVELS.index(level) + 1]
     found = []
     for one in lint_paths(files, looking):
         linted = mend(one, looking) if fix else one
+        if linted.not_mended:
+            output.tell(f"error: {format_name(one.path)} was not mended: {make_printable(linted.not_mended)}")
         found.append(replace(linted, marks=tuple(mark for mark in linted.marks if mark.severity.value in told)))
     if not found:
-        output.tell("there is no batch script in " + ", ".join(make_printable(one) for one in files))
+        output.tell("there is no batch script in " + ", ".join(format_name(one) for one in files))
     return found
 
 
@@ -151,12 +154,13 @@ def _show_diff(output: Output, found: "list[Linted]", looking: "Looking") -> Non
     import difflib
 
     from windlass.app.linting import make_mended
+    from windlass.cli.lint_formats import format_name
     from windlass.core.secret_words import hide_secrets
 
     for one in found:
         mended = make_mended(one, looking)
         if mended != one.script.text:
-            path = make_printable(one.path)
+            path = format_name(one.path)
             before, after = (hide_secrets(text).split("\n") for text in (one.script.text, mended))
             lines = difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="")
             output.show("\n".join(make_printable(line) for line in lines))

@@ -17,7 +17,9 @@ from windlass.core.toml.writing import Value, format_value
 _LAST_LINES = 80  # of each log: what was said earlier was mostly survived
 _LONGEST_LINE = 400
 _MAY_HANG = (RunState.FAILED, RunState.OUT_OF_TIME, RunState.CANCELLED, RunState.LOST, RunState.RUNNING)
-_WHOLE_LINE = re.compile(r"[^\r\n]*")
+_HALF_A_LINE = 1000
+# No rule needs more of a line; a progress bar, or an array printed whole, can be a megabyte of it.
+_TOO_LONG = re.compile(rf"[^\n]{{{2 * _HALF_A_LINE + 1},}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,21 +163,26 @@ class Symptoms:
     def tracebacks(self) -> tuple[Traceback, ...]:
         """Of all logs; that of the first rank that failed is first."""
         many = (self.plan.tasks if self.plan else (self.job.tasks if self.job else None) or 2) > 1
-        logs = sorted(self.logs, key=lambda log: log.changed or 0)
-        return tuple(found for log in logs for found in find_tracebacks(log.text, has_many_ranks=many))
+        places = sorted(range(len(self.logs)), key=lambda place: self.logs[place].changed or 0)
+        texts = [self._texts[place] for place in places]
+        return tuple(found for text in texts for found in find_tracebacks(text, has_many_ranks=many))
 
     @cached_property
     def text(self) -> str:
-        """All that was said, the newest log last."""
-        return "\n".join(log.text for log in self.logs)
+        """All that was said, the newest log last; lines without end are cut."""
+        return "\n".join(self._texts)
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        return tuple(_cut_lines(log.text) for log in self.logs)
 
     @cached_property
     def _last_words(self) -> frozenset[str]:
-        late = {_shown(line) for log in self.logs for line in log.text.splitlines()[-_LAST_LINES:]}
+        late = {_shown(line) for text in self._texts for line in text.splitlines()[-_LAST_LINES:]}
         return frozenset(late | {_shown(line) for one in self.tracebacks for line in one.lines})
 
     def _find(self, pattern: re.Pattern[str]) -> str | None:
-        found = [line for log in self.logs for line in _lines_with(pattern, log.text)]
+        found = [line for text in self._texts for line in _lines_with(pattern, text)]
         return next((line for line in reversed(found) if self.is_late(line)), found[-1] if found else None)
 
 
@@ -184,18 +191,34 @@ def set_to(key: str, value: Value) -> Setting:
     return Setting(key=key, value=format_value(value))
 
 
+def shorten(line: str) -> str:
+    """As much of it as a person reads."""
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 2] + " …"
+
+
+def _cut_lines(text: str) -> str:
+    """Beginning and end of each line; what a program wrote over with a carriage return is a line of its own.
+
+    So no rule can take long: what a pattern tries again from every place of a line is bounded.
+    """
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _TOO_LONG.sub(lambda long: f"{long[0][:_HALF_A_LINE]} … {long[0][-_HALF_A_LINE:]}", plain)
+
+
 def _lines_with(pattern: re.Pattern[str], text: str) -> list[str]:
     """Whole lines; a pattern may begin with `^` only after `(?m)`, because ranks put their mark in front."""
     lines: list[str] = []
+    done = -1
     for match in pattern.finditer(text):
-        begin = max(text.rfind("\n", 0, match.start()), text.rfind("\r", 0, match.start())) + 1
-        whole = _WHOLE_LINE.match(text, begin)
-        lines.append(_shown(whole[0] if whole else match[0]))
+        if match.start() > done:
+            end = text.find("\n", match.start())
+            done = len(text) if end < 0 else end
+            lines.append(_shown(text[text.rfind("\n", 0, match.start()) + 1 : done]))
     return lines
 
 
 def _last_line(pattern: re.Pattern[str], text: str) -> str | None:
-    return next(reversed(_lines_with(pattern, text)), None)
+    return next(reversed(_lines_with(pattern, _cut_lines(text))), None)
 
 
 def _shown(line: str) -> str:

@@ -56,7 +56,8 @@ def find_tracebacks(text: str, *, has_many_ranks: bool) -> tuple[Traceback, ...]
     is_told = any(block.rank is not None for block in blocks)
     if is_told or not has_many_ranks:
         own = [block for block in last_of.values() if block.rank is not None] or list(last_of.values())
-        own += [block for block in reversed(blocks) if block not in own]
+        taken = {block.at for block in own}  # a line begins one at most
+        own += [block for block in reversed(blocks) if block.at not in taken]
         own = own if not is_told else sorted(own, key=lambda block: (last_of[block.rank] is not block, block.at))
     else:
         own = blocks
@@ -88,8 +89,7 @@ def _find_blocks(text: str) -> Iterator[_Open]:
 
 def _goes_on(block: _Open) -> bool:
     """A second head right after `During handling of ...` belongs to the same chain."""
-    said = [line for line in block.lines if line.strip()]
-    return bool(said) and said[-1].startswith(_CHAIN)
+    return next((line for line in reversed(block.lines) if line.strip()), "").startswith(_CHAIN)
 
 
 def _add(block: _Open, body: str) -> None:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from windlass.core.sbatch.request import Request
 from windlass.core.sbatch.script import Script
-from windlass.core.secret_words import find_secrets, hide_secrets
+from windlass.core.secret_words import HIDDEN, cover_secrets
+from windlass.core.shell import format_export, format_module
 from windlass.core.source.shell_commands import ShellCommand, read_commands
+from windlass.errors import PlanError
 
 # Windlass sets these itself, for its launchers.
 _SET_ANYWAY = frozenset({"SRUN_CPUS_PER_TASK", "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS", "PYTHONUNBUFFERED"})
@@ -16,69 +18,54 @@ _LITERAL = re.compile(r"'([^']*)'|\"([^\"$`\\]*)\"|([\w./:@%+,=-]*)")
 _MODULE = re.compile(r"(?:module\s+(?:load|add)|ml(?:\s+load)?)\s+([\w./+@ =:-]+)")
 _SETUP_PROGRAMS = frozenset(
     {
-        "source",
-        ".",
-        "eval",
-        "conda",
-        "mamba",
-        "micromamba",
-        "module",
-        "ml",
-        "virtualenv",
-        "pip",
-        "pip3",
-        "ulimit",
-        "export",
+        *("source", ".", "eval", "conda", "mamba", "micromamba", "module", "ml"),
+        *("virtualenv", "pip", "pip3", "ulimit", "export"),
     }
 )
-_DROPPED = re.compile(r"set\s+[-+].*|(?:echo|printf|date|hostname|pwd|env|nvidia-smi)\b[^|>&;]*")
+_DROPPED = re.compile(
+    r"set\s+[-+][^|<>&;$`]*|env|pwd|(?:echo|printf|date|hostname|nvidia-smi)"
+    r"(?:\s(?:[^|<>&;`$]|\$(?!\()|\$\((?:date|hostname|pwd)\b)*)?"
+)
 _CONTROL = re.compile(r"^(?:if|for|while|until|case|function|select|\{|\()\b|<<|\(\)\s*\{|(?<![&>|])&\s*$")
 _RANKED = frozenset({"mpirun", "mpiexec", "horovodrun", "jsrun", "ibrun", "aprun", "deepspeed", "accelerate"})
 # Options of srun whose value is the next word.
-_SRUN_VALUES = frozenset(
-    [
-        "-A",
-        "-c",
-        "-C",
-        "-d",
-        "-D",
-        "-e",
-        "-G",
-        "-i",
-        "-J",
-        "-L",
-        "-m",
-        "-M",
-        "-n",
-        "-N",
-        "-o",
-        "-p",
-        "-q",
-        "-r",
-        "-t",
-        "-T",
-        "-w",
-        "-x",
-        "--mpi",
-        "--ntasks",
-        "--nodes",
-    ]
-)
+_SRUN_VALUES = frozenset({*(f"-{letter}" for letter in "AcCdDeGiJLmMnNopqrtTwx"), "--mpi", "--ntasks", "--nodes"})
 _TORCHRUN_OURS = re.compile(
     r"--(?:standalone|nnodes|nproc[-_]per[-_]node|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+)(?:[=\s]+(?!-)\S+)?"
 )
+
+# Secrets as shell scripts write them, beside those of `secret_words`: nothing is refused here, so that less will do.
+_NO_VARIABLE = r"\$(?![A-Za-z_{(\d@*])"
+_TYPED = (
+    rf"""(?:"(?P<double>(?:\\.|[^"\\$`\n]|{_NO_VARIABLE})+)|'(?P<single>[^'\n]+)"""
+    rf"""|(?P<bare>(?![-<*{{])(?:\\.|[^\s'"\\$`;&|()<>]|{_NO_VARIABLE})+))"""
+)
+_SURE = "password|passwd|passphrase|secret"
+_NAMED = re.compile(
+    rf"(?i)(?<![\w${{-])(?:--?(?:[a-z0-9]+[-_])*(?:(?P<sure_option>{_SURE})|token|pat|pass|(?:api)?key)(?:=|\s+)"
+    rf"|(?:[a-z0-9]*_)*(?:(?P<sure_name>{_SURE}|pwd)|token|pat|pass|(?:api)?key|auth|credentials?)\d{{0,2}}=){_TYPED}"
+)
+_OF_CURL = re.compile(
+    r"(?<=\s)(?:-[a-zA-Z]{0,6}[uU]\s*|--(?:proxy-)?user(?:=|\s+))['\"]?[^\s:'\"]+:(?P<bare>[^\s'\"$<*{][^\s'\"]*)"
+)
+_IN_ADDRESS = re.compile(r"//[^/\s:@'\"<>]*:(?P<bare>[^/\s@'\"`$<*{][^/\s@'\"`]*)@(?=[\w.$\[{-])")
+_BEARER = re.compile(r"(?i)\b(?:bearer|basic)\s+(?P<bare>(?=[\w.~+/=-]*\d)[\w.~+/=-]{16,})")
+_REFERENCE = re.compile(r"(?i)[.~]?/.*|(?:env|file|command|fd):.*|true|false|none|null")
+_WORDS = re.compile(r"(?i)\w+\.[a-z]{2,5}|[a-z]+(?:[-_.][a-z0-9]{1,12})+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
     command: str  # one line for bash; "" where the script stays
-    text: str | None = None  # the script that stays
+    text: str | None = None  # the script that stays, with all that is in it
+    head: tuple[str, ...] = ()  # lines before it
+    first: int = 1  # the line of the script that it begins with
     launcher: str | None = None
     modules: tuple[str, ...] = ()
     purges: bool = False
     activate: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
-    secrets: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)  # name and value
     keeps_tasks: bool = False  # the script that stays starts the tasks of a node itself
     left: tuple[tuple[int, str, str], ...] = ()  # line, text, why
 
@@ -89,7 +76,7 @@ class _Setup:
     purges: bool = False
     activate: list[str] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)
-    secrets: list[str] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict, repr=False)
     sets: list[str] = field(default_factory=list)  # set -e and its kin, for a script that stays
     left: list[tuple[int, str, str]] = field(default_factory=list)
 
@@ -108,17 +95,62 @@ def read_body(script: Script, request: Request) -> Body:
     setup = _Setup()
     while len(lines) > 1 and _take_setup(lines[0], setup):
         lines.pop(0)
+    printing: list[_Line] = []  # echo done
     while len(lines) > 1 and _DROPPED.fullmatch(lines[-1].text.strip()):
-        lines.pop()  # echo done
+        printing.append(lines.pop())
     only = lines[0].text.strip() if len(lines) == 1 else ""
-    is_plain = bool(only) and _is_plain(only) and not _CONTROL.search(only) and not find_secrets(only)
+    is_plain = bool(only) and _is_plain(only) and not _CONTROL.search(only) and not find_values(only)
     started = _read_start(only, request) if is_plain else None
     if started is not None:
         command, launcher, notes = started
         number = lines[0].number
         setup.left += [(number, text, why) for text, why in notes]
+        setup.left += [(one.number, one.text.strip(), "it only prints") for one in printing]
         return _finish(setup, command=command, launcher=launcher)
     return _keep(script, request, lines, setup)
+
+
+def find_values(text: str) -> list[tuple[int, int]]:
+    """Where secrets begin and end, in order."""
+    found = [match.span() for match in re.finditer(r"\0(?:[\0\n]*\0)?", cover_secrets(text, "\0"))]
+    for pattern in (_NAMED, _OF_CURL, _IN_ADDRESS, _BEARER):
+        found += [match.span(match.lastgroup or 0) for match in pattern.finditer(text) if _is_secret(match)]
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(found):
+        if merged and begin < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def hide_values(text: str) -> str:
+    """The same text with *** for each secret."""
+    for begin, end in reversed(find_values(text)):
+        text = text[:begin] + HIDDEN + text[end:]
+    return text
+
+
+def can_name(name: str) -> bool:
+    """Whether a variable of the run file may have this name."""
+    try:
+        format_export(name, "")
+    except PlanError:
+        return False
+    return not name.startswith("SLURM_")
+
+
+def _is_secret(match: re.Match[str]) -> bool:
+    if match.re is _OF_CURL:
+        before = match.string[max(0, match.start() - 2000) : match.start()]
+        return re.search(r"\bcurl\b", re.split(r"(?<!\\)\n|[;|&]", before)[-1]) is not None
+    value = match[match.lastgroup or 0]
+    if match.re is not _NAMED or _REFERENCE.fullmatch(value):
+        return match.re is not _NAMED
+    if match["sure_option"] or match["sure_name"]:
+        return len(value) > 3
+    is_random = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and not _WORDS.fullmatch(value)
+    return len(value) > 9 and is_random
 
 
 def _finish(setup: _Setup, *, command: str = "", text: str | None = None, launcher: str | None = None) -> Body:
@@ -130,7 +162,7 @@ def _finish(setup: _Setup, *, command: str = "", text: str | None = None, launch
         purges=setup.purges,
         activate="\n".join(setup.activate),
         env=setup.env,
-        secrets=tuple(dict.fromkeys(setup.secrets)),
+        secrets=setup.secrets,
         left=tuple(setup.left),
     )
 
@@ -139,31 +171,16 @@ def _keep(script: Script, request: Request, lines: list[_Line], setup: _Setup) -
     """As a script of its own, run once on the first node; its own srun finds the tasks it was written for."""
     tasks, cpus = request.tasks_per_node or 1, request.cpus_per_task or 1
     first = lines[0].number if lines else len(script.lines) + 1
-    head = [
-        script.lines[0].removeprefix("\ufeff") if script.lines[0].lstrip("\ufeff").startswith("#!") else "#!/bin/bash"
-    ]
+    head = [script.lines[0].strip("\ufeff\r") if script.lines[0].lstrip("\ufeff").startswith("#!") else "#!/bin/bash"]
     if tasks > 1:
         nodes = request.nodes or 1
         head.append("# the tasks that the script asked for; Windlass asks for one with the cores of all")
         head.append(f"export SLURM_NTASKS={nodes * tasks} SLURM_NTASKS_PER_NODE={tasks}")
         head.append(f"export SLURM_CPUS_PER_TASK={cpus} SRUN_CPUS_PER_TASK={cpus}")
     head += setup.sets
-    kept = [line for line in script.lines[first - 1 :] if not line.startswith(("#SBATCH", "#PBS", "#BSUB"))]
-    text = "\n".join([*head, *kept]).replace("\r\n", "\n").rstrip("\n") + "\n"
-    for secret in find_secrets(text):
-        line = text.split("\n")[secret.line - 1]
-        if match := _EXPORT.match(line.strip()):
-            setup.secrets.append(match[1])
-        setup.left.append(
-            (first + max(0, secret.line - 1 - len(head)), f"a secret ({secret.kind})", "it stays out of files")
-        )
-    names = "|".join(map(re.escape, setup.secrets))
-    if names:
-        text = re.sub(
-            rf"^\s*export\s+(?:{names})=.*$", "# a secret stood here: it is in [run.secrets]", text, flags=re.M
-        )
-    body = _finish(setup, text=hide_secrets(text), launcher="single")
-    return replace(body, keeps_tasks=tasks > 1)
+    text = "\n".join(script.lines[first - 1 :]).replace("\r\n", "\n").rstrip("\r\n")
+    body = _finish(setup, text=text, launcher="single")
+    return replace(body, head=tuple(head), first=first, keeps_tasks=tasks > 1)
 
 
 def _split(script: Script) -> list[_Line]:
@@ -200,7 +217,7 @@ def _take_setup(line: _Line, setup: _Setup) -> bool:
     text = line.text.strip()
     if not _is_plain(text):
         return False
-    if _CONTROL.search(text) or re.search(r"(?<!\|)\|(?!\|)|;|&&|\|\|", _without_quotes(text)) or "\n" in text:
+    if _CONTROL.search(text) or "\n" in text or re.search("[|;&]", re.sub(r">&|&>", "", _without_quotes(text))):
         return False
     if _DROPPED.fullmatch(text):
         if text.startswith("set "):
@@ -211,32 +228,48 @@ def _take_setup(line: _Line, setup: _Setup) -> bool:
     if re.fullmatch(r"module\s+(?:--force\s+)?purge|ml\s+purge", text):
         setup.purges = True
         return True
-    if match := _MODULE.fullmatch(text):
-        if not any(word.startswith("-") for word in match[1].split()):
-            setup.modules += match[1].split()
-            return True
-        return False
     if match := _EXPORT.fullmatch(text):
         return _take_export(line, match[1], match[2].strip(), setup)
+    # What activates runs before secrets are there.
+    if find_values(text) or _needs_secret(text, setup):
+        return False
+    if match := _MODULE.fullmatch(text):
+        return _take_modules(match[1].split(), setup)
     commands = read_commands(text)
     return len(commands) > 0 and _take_activation(text, commands, setup)
 
 
+def _needs_secret(text: str, setup: _Setup) -> bool:
+    return any(re.search(rf"\$\{{?{name}\b", text) for name in setup.secrets)
+
+
+def _take_modules(names: list[str], setup: _Setup) -> bool:
+    try:
+        setup.modules += [format_module(name) for name in names]
+    except PlanError:
+        return False
+    return True
+
+
 def _take_export(line: _Line, name: str, value: str, setup: _Setup) -> bool:
-    if find_secrets(line.text):
-        setup.secrets.append(name)
+    match = None if re.match(r"\w+=", value) else _LITERAL.fullmatch(value)
+    if name.startswith(("SLURM_", "WINDLASS_")) or _needs_secret(value, setup):
+        return False
+    if find_values(line.text):
+        if match is None or not can_name(name):
+            return False
+        setup.env.pop(name, None)
+        setup.secrets[name] = next((part for part in match.groups() if part is not None), "")
         setup.left.append((line.number, f"the value of {name}", "a secret: it comes from your own environment"))
         return True
+    if name in setup.secrets:
+        return False
     if name in _SET_ANYWAY:
         setup.left.append((line.number, line.text.strip(), "Windlass sets it"))
-        return True
-    match = _LITERAL.fullmatch(value)
-    if match and not name.startswith(("SLURM_", "WINDLASS_")) and not re.match(r"\w+=", value):
+    elif match and can_name(name):
         setup.env[name] = next((part for part in match.groups() if part is not None), "")
-        return True
-    if name.startswith(("SLURM_", "WINDLASS_")):
-        return False
-    setup.activate.append(line.text.strip())
+    else:
+        setup.activate.append(line.text.strip())
     return True
 
 

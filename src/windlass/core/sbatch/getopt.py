@@ -78,9 +78,9 @@ def make_grammar(program: str, spec: str) -> Grammar:
     return Grammar(program=program, long=long, short=short, aliases=aliases, names=tuple(names))
 
 
-def parse(grammar: Grammar, words: Sequence[str]) -> Iterator[Taken | Complaint | Operands]:
+def parse(grammar: Grammar, words: Sequence[str], *, begin: int = 0) -> Iterator[Taken | Complaint | Operands]:
     """In the order of appearance. The first complaint is where the program itself gives up."""
-    at = 0
+    at = begin
     is_final = False
     while at < len(words):
         word = words[at]
@@ -129,9 +129,8 @@ def _find_name(grammar: Grammar, typed: str, word: str, at: int) -> str | Compla
 
 def _take_short(grammar: Grammar, words: Sequence[str], at: int) -> tuple[list[Taken | Complaint], int]:
     found: list[Taken | Complaint] = []
-    letters = words[at][1:]
-    while letters:
-        letter, letters = letters[0], letters[1:]
+    word = words[at]
+    for place, letter in enumerate(word[1:], 2):
         name = grammar.short.get(letter)
         if name is None:
             found.append(Complaint(Wrong.UNKNOWN, f"invalid option -- '{letter}'", at, f"-{letter}"))
@@ -139,8 +138,8 @@ def _take_short(grammar: Grammar, words: Sequence[str], at: int) -> tuple[list[T
         takes = grammar.long[name]
         if takes is Takes.NOTHING:
             found.append(Taken(name, "", at, at, f"-{letter}"))
-        elif letters or takes is Takes.MAYBE:
-            found.append(Taken(name, letters, at, at, f"-{letter}"))
+        elif place < len(word) or takes is Takes.MAYBE:
+            found.append(Taken(name, word[place:], at, at, f"-{letter}"))
             break
         elif at + 1 == len(words):
             found.append(Complaint(Wrong.NO_VALUE, f"option requires an argument -- '{letter}'", at, f"-{letter}"))

@@ -3,17 +3,20 @@
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from fractions import Fraction
 
 from windlass.core.cost import Size, make_cost
 from windlass.core.plan import Plan
 from windlass.core.run import Resources, RunSpec
 from windlass.core.sbatch.script import Script
-from windlass.core.sbatch.values import read_megabytes, read_minutes, read_node_counts, read_number
+from windlass.core.sbatch.values import read_digits, read_megabytes, read_minutes, read_node_counts, read_number
 from windlass.core.sbatch.verdict import Gpus, read_gpus, read_gres
 from windlass.core.site import GpuDialect, Site
 from windlass.core.units import MAX_DURATION
 
-_CHAIN = re.compile(r"(\d+)-(\d+)%1")
+_CHAIN = re.compile(r"(\d{1,7})-(\d{1,7})%1", re.ASCII)  # Slurm's arrays end at 4,000,001
+
+_LONGEST_CHAIN = 100_000  # of jobs of ten years each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +65,8 @@ def read_request(script: Script) -> Request:
         gpu_kind=kind,
         memory_mb=_read_memory(values, (per_node or 1) * (cpus or 1), gpus or 0),
         time=_read_time(values.get("time", "")),
-        links=int(chain[2]) - int(chain[1]) + 1 if chain and int(chain[2]) >= int(chain[1]) else 1,
-        array=values.get("array") if not chain else None,
+        links=_read_links(chain) or 1,
+        array=values.get("array") if not _read_links(chain) else None,
         exclusive="exclusive" in values,
         account=values.get("account") or None,
         partition=values.get("partition") or None,
@@ -141,6 +144,12 @@ def _read_nodes(text: str) -> int | None:
         return None
 
 
+def _read_links(chain: re.Match[str] | None) -> int | None:
+    """None: no chain, or one longer than a calendar can tell."""
+    links = read_digits(chain[2]) - read_digits(chain[1]) + 1 if chain else 0
+    return links if 0 < links <= _LONGEST_CHAIN else None
+
+
 def _read_time(text: str) -> timedelta | None:
     try:
         minutes = read_minutes(text)
@@ -155,7 +164,7 @@ def _read_gpus(values: dict[str, str], nodes: int, tasks_per_node: int) -> tuple
     for name, found in read_gres(values.get("gres", "")) or ():
         if name == "gpu":
             return _sum(found), _kind(found)
-    for name, factor in (("gpus-per-node", 1.0), ("gpus", 1 / nodes), ("gpus-per-task", float(tasks_per_node))):
+    for name, factor in (("gpus-per-node", 1), ("gpus", Fraction(1, nodes)), ("gpus-per-task", tasks_per_node)):
         asked = read_gpus(values.get(name, ""))
         if asked:
             return max(1, round(_sum(asked) * factor)), _kind(asked)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from windlass.core.sbatch.getopt import Complaint, Operands, Taken, Wrong, parse
 from windlass.core.sbatch.options import BSUB, PBS, SAME_AS_SBATCH, SBATCH
-from windlass.core.sbatch.values import find_refusal
+from windlass.core.sbatch.values import find_refusal, read_digits
 from windlass.core.sbatch.verdict import find_conflict
 from windlass.core.sbatch.words import BadQuoting, Word, split_words
 
@@ -202,26 +202,26 @@ def _read_component(part: Sequence[Line]) -> tuple[list[Option], list[Trouble]]:
     magics = [line.magic for line in part for _ in line.words]
     options: list[Option] = []
     troubles: list[Trouble] = []
+    texts = [word.text for word in words]
     begin = 0
     while begin < len(words):
-        texts = [word.text for word in words[begin:]]
         stopped = len(words)
-        for one in parse(SBATCH, texts):
+        for one in parse(SBATCH, texts, begin=begin):
             match one:
                 case Taken(name=name, value=value, at=at, value_at=value_at, typed=typed):
-                    word, value_word = words[begin + at], words[begin + value_at]
+                    word, value_word = words[at], words[value_at]
                     option = Option(
-                        name=name, value=value, typed=typed, magic=magics[begin + at], word=word, value_word=value_word
+                        name=name, value=value, typed=typed, magic=magics[at], word=word, value_word=value_word
                     )
                     options.append(option)
                     if said := find_refusal(name, value):
                         troubles.append(_make_value(option, said))
                 case Complaint(kind=kind, text=said, at=at, typed=typed):
-                    troubles.append(_make_complaint(words[begin + at], kind, said, typed))
+                    troubles.append(_make_complaint(words[at], kind, said, typed))
                 case Operands(at=at):
-                    stray = words[begin + at]
+                    stray = words[at]
                     troubles.append(_make_stray(stray, f"Invalid directive found in batch script: {stray.text}"))
-                    stopped = begin + at + 1
+                    stopped = at + 1
         begin = stopped
     return options, troubles
 
@@ -262,7 +262,7 @@ def _translate(theirs: str, value: str) -> Iterator[tuple[str, str]]:
                 yield ("nodes" if count.isdecimal() else "nodelist"), count
                 cores = next((part[4:] for part in parts if part.startswith("ppn=")), "")
                 if count.isdecimal() and cores.isdecimal():
-                    yield "ntasks", str(int(count) * int(cores))
+                    yield "ntasks", str(read_digits(count) * read_digits(cores))
     elif theirs == "m":
         words = {"a": "FAIL", "b": "BEGIN", "e": "END", "n": "NONE"}
         yield "mail-type", ",".join(words[letter] for letter in value if letter in words) or "NONE"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from windlass.core.sbatch.moments import is_moment
 
+_MOST_DIGITS = 25
 _NUMBER = re.compile(r"\s*[+]?(\d+)$")
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?|(\d+)-")
 _MEMORY = re.compile(r"\s*[+]?(\d+)(?:([kmgt])b?)?", re.IGNORECASE)
@@ -46,6 +47,12 @@ _MEMORY_UNITS = {"k": 1 / 1024, "": 1, "m": 1, "g": 1024, "t": 1024 * 1024}
 _MOST = 2**31 - 1
 
 
+def read_digits(text: str | int) -> int:
+    """A whole number; one of absurd length counts as a very large one, since Python refuses to read it."""
+    word = str(text)
+    return int(word) if len(word) <= _MOST_DIGITS else (-1 if word.startswith("-") else 1) * 10**_MOST_DIGITS
+
+
 def find_refusal(name: str, value: str) -> str | None:
     """What sbatch says to this value; None when it takes it."""
     judge = _JUDGES.get(name)
@@ -56,9 +63,9 @@ def find_array_refusal(text: str) -> str | None:
     """What the controller says to `--array`; sbatch itself hands anything on. What is behind a % is not judged."""
     for item in text.partition("%")[0].split(","):
         match = _ARRAY_ITEM.fullmatch(item)
-        first = int(match["first"] or 0) if match else -1
-        last = int(match["last"] or 0) if match and match["last"] is not None else first
-        step = int(match["step"][1:] or 0) if match and match["step"] else 1
+        first = read_digits(match["first"] or 0) if match else -1
+        last = read_digits(match["last"] or 0) if match and match["last"] is not None else first
+        step = read_digits(match["step"][1:] or 0) if match and match["step"] else 1
         if not 0 <= first <= last <= _LARGEST_INDEX or step < 1:
             return "Invalid job array specification"
     return None
@@ -72,8 +79,8 @@ def read_minutes(text: str) -> int | None:
     if match is None:
         raise ValueError(text)
     if match[5]:
-        return int(match[5]) * 24 * 60
-    days, first, second, third = (int(part or 0) for part in match.groups()[:4])
+        return read_digits(match[5]) * 24 * 60
+    days, first, second, third = (read_digits(part or 0) for part in match.groups()[:4])
     # Without days, two numbers are minutes and seconds, not hours and minutes.
     has_hours = match[1] is not None or match[4] is not None
     seconds = days * 86_400 + first * 3600 + second * 60 + third if has_hours else first * 60 + second
@@ -83,9 +90,9 @@ def read_minutes(text: str) -> int | None:
 def read_megabytes(text: str) -> int:
     """`--mem` in megabytes. Raises ValueError."""
     match = _MEMORY.fullmatch(text)
-    if match is None or int(match[1]) > 2**63:
+    if match is None or read_digits(match[1]) > 2**63:
         raise ValueError(text)
-    size = int(match[1]) * _MEMORY_UNITS[(match[2] or "").lower()]
+    size = read_digits(match[1]) * _MEMORY_UNITS[(match[2] or "").lower()]
     return int(size) if size == int(size) else int(size) + 1
 
 
@@ -101,7 +108,7 @@ def read_node_counts(text: str) -> tuple[int, int | None]:
 
 def read_number(text: str) -> int | None:
     match = _NUMBER.fullmatch(text)
-    return int(match[1]) if match else None
+    return read_digits(match[1]) if match else None
 
 
 def read_signal(text: str) -> tuple[str, str, int] | None:
@@ -110,8 +117,8 @@ def read_signal(text: str) -> tuple[str, str, int] | None:
     if match is None:
         return None
     name = match[2].upper().removeprefix("SIG")
-    is_number = name.isdecimal() and int(name) > 0
-    seconds = 60 if match[3] is None else int(match[3] or 0)
+    is_number = name.isdecimal() and read_digits(name) > 0
+    seconds = 60 if match[3] is None else read_digits(match[3] or 0)
     if (name not in SIGNALS and not is_number) or seconds > 65_535:
         return None
     return (match[1] or "").upper(), name, seconds
@@ -122,7 +129,7 @@ def _read_nodes(text: str) -> int:
         raise ValueError(text)
     word = text.strip().lower()
     factor = {"k": 1024, "m": 1024**2}.get(word[-1], 1)
-    return int(word.rstrip("km")) * factor
+    return read_digits(word.rstrip("km")) * factor
 
 
 def _judge_nodes(text: str) -> str | None:
@@ -181,14 +188,14 @@ def _is_mail(text: str) -> bool:
 
 def _is_nice(text: str) -> bool:
     match = re.match(r"\s*[+-]?\d+", text)
-    return match is None or abs(int(match[0])) <= 2_147_483_645
+    return match is None or abs(read_digits(match[0])) <= 2_147_483_645
 
 
 def _judge_priority(text: str) -> str | None:
     if text.upper() == "TOP":
         return None
     match = re.match(r"\s*[+-]?\d+", text)
-    number = int(match[0]) if match else 0
+    number = read_digits(match[0]) if match else 0
     return "Priority must be >= 0" if number < 0 else "Priority must be < 4294967294" if number >= 2**32 - 2 else None
 
 
@@ -259,7 +266,7 @@ def _is_frequency(text: str) -> bool:
     if match is None:
         return False
     low, high = match[1] or "", match[2] or ""
-    return not (low.isdecimal() and high.isdecimal() and int(low) > int(high))
+    return not (low.isdecimal() and high.isdecimal() and read_digits(low) > read_digits(high))
 
 
 def _judge_get_user_env(text: str) -> str | None:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from windlass.core.sbatch.values import read_node_counts, read_number
+from windlass.core.sbatch.values import read_digits, read_node_counts, read_number
 
 GRES_KINDS = ("gpu", "mps", "shard", "nic", "craynetwork")
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task")
 _BAD_GRES = "Invalid generic resource (gres) specification"
 _MIXED = "Invalid GRES specification (with and without type identification)"
 _COUNT = re.compile(r"\s*[+-]?\d+[kmgtp]?", re.IGNORECASE)
+_MOST_HOSTS = 100_000
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4, "p": 1024**5}
 
 Conflict = tuple[tuple[str, ...], str]  # the options it is about, and sbatch's words
@@ -65,7 +66,7 @@ def read_gres(text: str) -> tuple[tuple[str, tuple[Gpus, ...]], ...] | None:
 
 def read_count(text: str) -> int:
     word = text.strip().lower()
-    return int(word.rstrip("kmgtp")) * _UNITS.get(word[-1], 1)
+    return read_digits(word.rstrip("kmgtp")) * _UNITS.get(word[-1], 1)
 
 
 def _read_last(item: str) -> Gpus:
@@ -226,14 +227,20 @@ def _count_hosts(text: str) -> int:
     if not text or "/" in text:
         return 0
     names: set[str] = set()
-    for item in re.split(r"[,\s]+(?![^\[]*\])", text):
+    left = _MOST_HOSTS
+    for item in re.findall(r"(?:\[[^\[\]]*\]|[^,\s])+", text):
         match = re.fullmatch(r"([^\[\]]*)\[([\d,-]+)\]([^\[\]]*)", item)
         if match is None:
             names.add(item)
             continue
         for part in match[2].split(","):
             first, _, last = part.partition("-")
-            if not first.isdecimal() or (last and not last.isdecimal()) or int(last or first) - int(first) > 100_000:
+            if not first.isdecimal() or (last and not last.isdecimal()):
                 return 0
-            names |= {f"{match[1]}{number}{match[3]}" for number in range(int(first), int(last or first) + 1)}
+            left -= max(0, read_digits(last or first) - read_digits(first))
+            if left < 0:
+                return 0
+            names |= {
+                f"{match[1]}{number}{match[3]}" for number in range(read_digits(first), read_digits(last or first) + 1)
+            }
     return len(names)

@@ -2,13 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from windlass.core.finding import Setting
 from windlass.core.toml.lines import find_lines
 from windlass.core.toml.reading import Path
 from windlass.core.toml.writing import format_key
+from windlass.core.units import read_duration, read_memory
 
 # A key of one line: what is before the value, the value, and a comment after it.
 _ONE_LINE = re.compile(
@@ -17,20 +18,35 @@ _ONE_LINE = re.compile(
         (?P<after>\s*(?:\#.*)?)""",
     re.VERBOSE,
 )
+# What a fix only ever raises.
+_AMOUNTS: dict[str, Callable[[Any], float]] = {
+    "resources.memory": lambda text: read_memory(text),
+    "resources.time": lambda text: read_duration(text).total_seconds(),
+    "resources.cpus": int,
+    "resources.gpus": int,
+    "checkpoint.notice": lambda text: read_duration(text).total_seconds(),
+}
 _INLINE = re.compile(r"(?P<before>\s*[^=\n]*=\s*\{)(?P<inside>[^\n]*)(?P<after>\}\s*(?:#.*)?)")
 
 
 def apply_settings(text: str, settings: Sequence[Setting], *, site: str | None = None) -> str | None:
     """The new text; None where it cannot be changed line by line without changing something else.
 
-    A value that `[site.NAME]` sets is changed there, because it would win.
+    A value that `[site.NAME]` sets is changed there, because it would win. Line ends stay as the file has them.
     """
+    ends = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     for setting in settings:
-        changed = _apply(text, setting, site)
+        changed = _apply(text, setting, site, ends)
         if changed is None:
             return None
         text = changed
     return text
+
+
+def drop_lower(text: str, settings: Sequence[Setting], *, site: str | None = None) -> tuple[Setting, ...]:
+    """Without those that ask for less than the file does already: a fix was made from an older plan."""
+    values = _loads(text) or {}
+    return tuple(one for one in settings if not _is_lower(one, _get(values, _find_path(values, one, site))))
 
 
 def format_settings(settings: Sequence[Setting]) -> list[str]:
@@ -42,22 +58,36 @@ def format_settings(settings: Sequence[Setting]) -> list[str]:
     return [line for table, lines in tables.items() for line in (f"[{format_key(table)}]", *lines)]
 
 
-def _apply(text: str, setting: Setting, site: str | None) -> str | None:
+def _apply(text: str, setting: Setting, site: str | None, ends: str) -> str | None:
     try:
         values = tomllib.loads(text)
         wanted = tomllib.loads(f"x = {setting.value}")["x"]
     except ValueError:
         return None
-    path = _split(setting.key)
-    own = ("site", site, *path) if site else path
-    if site and _get(values, own) is not None:
-        path = own
+    path = _find_path(values, setting, site)
     expected = _set(values, path, wanted)
     # Whatever way is taken, what comes out must say exactly this: nothing else may have changed.
-    return next((found for found in _try_all(text, path, setting.value) if _loads(found) == expected), None)
+    return next((found for found in _try_all(text, path, setting.value, ends) if _loads(found) == expected), None)
 
 
-def _try_all(text: str, path: Path, value: str) -> Iterator[str]:
+def _find_path(values: Mapping[str, Any], setting: Setting, site: str | None) -> Path:
+    path = _split(setting.key)
+    own = ("site", site, *path) if site else path
+    return own if _get(values, own) is not None else path
+
+
+def _is_lower(setting: Setting, written: object) -> bool:
+    """False where one of the two is no amount: whoever reads the file then says so."""
+    measure = _AMOUNTS.get(setting.key)
+    if measure is None or written is None:
+        return False
+    try:
+        return measure(tomllib.loads(f"x = {setting.value}")["x"]) < measure(written)
+    except (ValueError, TypeError):
+        return False
+
+
+def _try_all(text: str, path: Path, value: str, ends: str) -> Iterator[str]:
     lines = text.splitlines(keepends=True)
     numbers = find_lines(text)
     at = numbers.get(path)
@@ -65,8 +95,8 @@ def _try_all(text: str, path: Path, value: str) -> Iterator[str]:
         yield from _replace_line(lines, at - 1, value)
         return
     yield from _into_inline_table(lines, numbers.get(path[:-1]), path[-1:], value)
-    yield from _into_table(lines, numbers, path, value)
-    yield f"{_end_with_blank(text)}[{format_key(path[:-1])}]\n{format_key(path[-1:])} = {value}\n"
+    yield from _into_table(lines, numbers, path, f"{format_key(path[-1:])} = {value}{ends}")
+    yield f"{_end_with_blank(text, ends)}[{format_key(path[:-1])}]{ends}{format_key(path[-1:])} = {value}{ends}"
 
 
 def _replace_line(lines: list[str], at: int, value: str) -> Iterator[str]:
@@ -82,28 +112,28 @@ def _into_inline_table(lines: list[str], at: int | None, key: Path, value: str) 
     if at and match:
         inside = match["inside"].rstrip()
         comma = "," if inside.strip() else ""
-        line = f"{match['before']}{inside}{comma} {format_key(key)} = {value} {match['after']}\n"
+        ending = lines[at - 1][len(lines[at - 1].rstrip("\r\n")) :]
+        line = f"{match['before']}{inside}{comma} {format_key(key)} = {value} {match['after']}{ending}"
         yield "".join([*lines[: at - 1], line, *lines[at:]])
 
 
-def _into_table(lines: list[str], numbers: Mapping[Path, int], path: Path, value: str) -> Iterator[str]:
+def _into_table(lines: list[str], numbers: Mapping[Path, int], path: Path, new: str) -> Iterator[str]:
     """After the last key of its table, before whatever blank lines and comments lead to the next one."""
     table = path[:-1]
     inside = [line for key, line in numbers.items() if len(key) == len(path) and key[:-1] == table]
     start = max([*inside, numbers.get(table, 0)])
     for at in range(start, len(lines) + 1):  # a value may go on over several lines: the first place that fits
         if start and (at == len(lines) or at == start or not lines[at - 1].startswith((" ", "\t"))):
-            new = f"{format_key(path[-1:])} = {value}\n"
             before = lines[:at]
             if before and not before[-1].endswith("\n"):
-                before = [*before[:-1], before[-1] + "\n"]
+                before = [*before[:-1], before[-1] + new[len(new.rstrip("\r\n")) :]]
             yield "".join([*before, new, *lines[at:]])
 
 
-def _end_with_blank(text: str) -> str:
-    if not text or text.endswith("\n\n"):
+def _end_with_blank(text: str, ends: str) -> str:
+    if not text or text.endswith(2 * ends):
         return text
-    return text + ("\n" if text.endswith("\n") else "\n\n")
+    return text + (ends if text.endswith("\n") else 2 * ends)
 
 
 def _split(key: str) -> Path:
