@@ -120,6 +120,7 @@ class Centre:
 
 @pytest.fixture(scope="module")
 def alice(slurm: SlurmCluster) -> Iterator[Centre]:
+    slurm.reset()  # a reason tells of the limit only where no node is away
     site = Site(name="real", login=Login(host="login-direct"), root=str(slurm.home("alice") / "windlass"))
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="wl") as runtime:  # a socket's name is short
         host = SshHost(site, config=slurm.ssh_config, runtime=Path(runtime))
