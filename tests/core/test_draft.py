@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.facts import Association, Facts, NodeShape, SeenPartition, SeenQos
-from windlass.core.seen.discovery import Discovered, Disk, Shell, make_look_script, read_look
+from windlass.core.seen.discovery import AreaSeen, Discovered, Shell, make_look_script, read_look
 from windlass.core.seen.draft import choose_root, make_draft
 from windlass.core.site import ModuleSystem, Site
 from windlass.core.toml.site_file import read_site
@@ -17,8 +17,10 @@ from windlass.core.toml.site_file import read_site
 HOUR = timedelta(hours=1)
 FAT = NodeShape(nodes=2, cpus=48, memory_mb=498_000, gpus=(("a100", 4),))
 THIN = NodeShape(nodes=9, cpus=40, memory_mb=187_000)
-SCRATCH = Disk(path="/scratch/alice", variable="SCRATCH", kind="lustre", is_writable=True, size_gb=5000.0, free_gb=9.0)
-SHELL = Shell(programs=frozenset({"sbatch", "lfs", "apptainer"}), modules=ModuleSystem.LMOD, disks=(SCRATCH,))
+SCRATCH = AreaSeen(
+    path="/scratch/alice", variable="SCRATCH", kind="lustre", is_writable=True, size_gb=5000.0, free_gb=9.0
+)
+SHELL = Shell(programs=frozenset({"sbatch", "lfs", "apptainer"}), modules=ModuleSystem.LMOD, areas=(SCRATCH,))
 SEEN = Discovered(
     host="login.example.org",
     day="2026-11-16",
@@ -83,8 +85,8 @@ def test_a_login_shell_is_needed_where_only_it_has_slurm() -> None:
         (replace(SCRATCH, variable="HOME", path="/home/alice"), "$HOME/windlass"),
     ],
 )
-def test_runs_lie_in_the_first_large_place_that_can_be_written_to(disk: Disk, root: str) -> None:
-    assert choose_root(replace(SEEN, shell=replace(SHELL, disks=(disk,)))) == root
+def test_runs_lie_in_the_first_large_place_that_can_be_written_to(disk: AreaSeen, root: str) -> None:
+    assert choose_root(replace(SEEN, shell=replace(SHELL, areas=(disk,)))) == root
 
 
 def test_that_gpus_must_be_asked_for_is_noted() -> None:
@@ -126,9 +128,9 @@ def test_the_look_is_read_between_other_words() -> None:
     assert told.variables == {"SCRATCH": "/scratch/alice"}
     assert told.programs == {"sbatch"}
     assert told.modules is ModuleSystem.LMOD
-    assert told.disks == (
-        Disk(path="/scratch/alice", variable="SCRATCH", kind="lustre", is_writable=True, size_gb=1.0, free_gb=0.5),
-        Disk(path="/work"),
+    assert told.areas == (
+        AreaSeen(path="/scratch/alice", variable="SCRATCH", kind="lustre", is_writable=True, size_gb=1.0, free_gb=0.5),
+        AreaSeen(path="/work"),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Windlass
 from tests.lint.test_adopting import HEAD, adopt, read_toml
 from windlass.core.run import RunSpec
-from windlass.core.sbatch.adopted_body import find_values, hide_values
+from windlass.core.sbatch.shell_secrets import find_secret_spans, hide_in_shell
 from windlass.core.toml.run_file import read_run
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"
@@ -97,8 +97,8 @@ def test_a_secret_is_nowhere(windlass: Windlass, project: Path, text: str, secre
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert find_values(text) == []
-    assert hide_values(text) == text
+    assert find_secret_spans(text) == []
+    assert hide_in_shell(text) == text
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from windlass.core.sbatch.adopted_body import hide_values
 from windlass.core.sbatch.adoption import Adoption, Left, adopt_script
 from windlass.core.sbatch.script import read_script
+from windlass.core.sbatch.shell_secrets import hide_in_shell
 from windlass.edges.files import save_file
 from windlass.edges.script_files import NoScript, load_script
 from windlass.edges.settings import RUN_FILE, load_run_spec
@@ -40,7 +40,7 @@ def adopt(script_path: Path, into: Path, *, force: bool = False) -> Adopted:
         text=adoption.toml,
         body_path=body_path,
         left=adoption.left,
-        refusal=hide_values(script.troubles[0].said) if script.troubles else None,
+        refusal=hide_in_shell(script.troubles[0].said) if script.troubles else None,
     )
 
 

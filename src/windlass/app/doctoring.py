@@ -11,7 +11,7 @@ from windlass.app.verdicts import Line, fail, ok, skip, warn
 from windlass.core.site import Site
 from windlass.edges.folders import find_home
 from windlass.edges.host import Request
-from windlass.edges.laptop import describe_python, find_open_keys, find_program, is_inside_job, look_at_place
+from windlass.edges.laptop import describe_python, find_open_keys, find_outer_job, find_program, look_at_place
 from windlass.edges.settings import RUN_FILE, find_project, load_run_spec
 from windlass.edges.site_files import load_sites
 from windlass.errors import WindlassError
@@ -115,7 +115,7 @@ def _check_project(session: Session, where: Path) -> Iterator[Line]:
 
 
 def _check_surroundings(session: Session) -> Iterator[Line]:
-    job = is_inside_job(session.environ)
+    job = find_outer_job(session.environ)
     if job:
         yield warn(
             "allocation",

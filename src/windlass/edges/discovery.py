@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from windlass.core.facts import Facts
-from windlass.core.seen.discovery import Discovered, Shell, make_look_script, read_look
+from windlass.core.seen.discovery import Discovered, make_look_script, read_look
 from windlass.core.site import GpuDialect, Site
 from windlass.edges.host import Completed, Host, make_command, make_commands, read_all_completed
 from windlass.edges.survey import take_survey
@@ -37,8 +37,8 @@ def discover(host: Host, site: Site, *, day: str, now: float) -> Discovered:
         day=day,
         facts=facts,
         cluster=read_config(config.out).get("ClusterName"),
-        shell=_read_shell(login),
-        bare_shell=_read_shell(bare),
+        shell=read_look(login.out),
+        bare_shell=read_look(bare.out),
     )
     return _judge(seen, asked)
 
@@ -54,10 +54,6 @@ def _pick_gpu(facts: Facts) -> dict[str, str | None]:
         if one.gpus and one.state.upper() == "UP":
             return {"gpu_partition": one.name, "gpu_kind": one.gpus[0][0] or None}
     return {"gpu_partition": None, "gpu_kind": None}
-
-
-def _read_shell(done: Completed) -> Shell:
-    return read_look(done.out)
 
 
 def _read_answer(done: Completed) -> ExpectedStart | Refusal | None:

@@ -68,6 +68,6 @@ def describe_python() -> str:
     return f"{sys.version.split()[0]} at {sys.executable}"
 
 
-def is_inside_job(environ: Mapping[str, str]) -> str | None:
+def find_outer_job(environ: Mapping[str, str]) -> str | None:
     """The number of the allocation this shell sits in."""
     return environ.get("SLURM_JOB_ID") or environ.get("SLURM_JOBID")

@@ -100,7 +100,7 @@ def discover(
     accounts = {one.account for one in facts.associations or ()}
     output.tell(
         f"seen: {len(facts.partitions or ())} partitions, {len(accounts)} accounts, "
-        f"{len(draft.seen.shell.disks)} places for files; not seen: {draft.questions} facts, marked `# ?`"
+        f"{len(draft.seen.shell.areas)} places for files; not seen: {draft.questions} facts, marked `# ?`"
     )
     if path is not None:
         output.tell(f"next: windlass site check {name}")

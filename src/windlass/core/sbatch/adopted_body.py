@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from windlass.core.sbatch.request import Request
 from windlass.core.sbatch.script import Script
-from windlass.core.secret_words import HIDDEN, cover_secrets
+from windlass.core.sbatch.shell_secrets import find_secret_spans
 from windlass.core.shell import format_export, format_module
 from windlass.core.source.shell_commands import ShellCommand, read_commands
 from windlass.errors import PlanError
@@ -33,25 +33,6 @@ _SRUN_VALUES = frozenset({*(f"-{letter}" for letter in "AcCdDeGiJLmMnNopqrtTwx")
 _TORCHRUN_OURS = re.compile(
     r"--(?:standalone|nnodes|nproc[-_]per[-_]node|node[-_]rank|master[-_](?:addr|port)|rdzv[-_]\w+)(?:[=\s]+(?!-)\S+)?"
 )
-
-# Secrets as shell scripts write them, beside those of `secret_words`: nothing is refused here, so that less will do.
-_NO_VARIABLE = r"\$(?![A-Za-z_{(\d@*])"
-_TYPED = (
-    rf"""(?:"(?P<double>(?:\\.|[^"\\$`\n]|{_NO_VARIABLE})+)|'(?P<single>[^'\n]+)"""
-    rf"""|(?P<bare>(?![-<*{{])(?:\\.|[^\s'"\\$`;&|()<>]|{_NO_VARIABLE})+))"""
-)
-_SURE = "password|passwd|passphrase|secret"
-_NAMED = re.compile(
-    rf"(?i)(?<![\w${{-])(?:--?(?:[a-z0-9]+[-_])*(?:(?P<sure_option>{_SURE})|token|pat|pass|(?:api)?key)(?:=|\s+)"
-    rf"|(?:[a-z0-9]*_)*(?:(?P<sure_name>{_SURE}|pwd)|token|pat|pass|(?:api)?key|auth|credentials?)\d{{0,2}}=){_TYPED}"
-)
-_OF_CURL = re.compile(
-    r"(?<=\s)(?:-[a-zA-Z]{0,6}[uU]\s*|--(?:proxy-)?user(?:=|\s+))['\"]?[^\s:'\"]+:(?P<bare>[^\s'\"$<*{][^\s'\"]*)"
-)
-_IN_ADDRESS = re.compile(r"//[^/\s:@'\"<>]*:(?P<bare>[^/\s@'\"`$<*{][^/\s@'\"`]*)@(?=[\w.$\[{-])")
-_BEARER = re.compile(r"(?i)\b(?:bearer|basic)\s+(?P<bare>(?=[\w.~+/=-]*\d)[\w.~+/=-]{16,})")
-_REFERENCE = re.compile(r"(?i)[.~]?/.*|(?:env|file|command|fd):.*|true|false|none|null")
-_WORDS = re.compile(r"(?i)\w+\.[a-z]{2,5}|[a-z]+(?:[-_.][a-z0-9]{1,12})+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +80,7 @@ def read_body(script: Script, request: Request) -> Body:
     while len(lines) > 1 and _DROPPED.fullmatch(lines[-1].text.strip()):
         printing.append(lines.pop())
     only = lines[0].text.strip() if len(lines) == 1 else ""
-    is_plain = bool(only) and _is_plain(only) and not _CONTROL.search(only) and not find_values(only)
+    is_plain = bool(only) and _is_plain(only) and not _CONTROL.search(only) and not find_secret_spans(only)
     started = _read_start(only, request) if is_plain else None
     if started is not None:
         command, launcher, notes = started
@@ -110,27 +91,6 @@ def read_body(script: Script, request: Request) -> Body:
     return _keep(script, request, lines, setup)
 
 
-def find_values(text: str) -> list[tuple[int, int]]:
-    """Where secrets begin and end, in order."""
-    found = [match.span() for match in re.finditer(r"\0(?:[\0\n]*\0)?", cover_secrets(text, "\0"))]
-    for pattern in (_NAMED, _OF_CURL, _IN_ADDRESS, _BEARER):
-        found += [match.span(match.lastgroup or 0) for match in pattern.finditer(text) if _is_secret(match)]
-    merged: list[tuple[int, int]] = []
-    for begin, end in sorted(found):
-        if merged and begin < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((begin, end))
-    return merged
-
-
-def hide_values(text: str) -> str:
-    """The same text with *** for each secret."""
-    for begin, end in reversed(find_values(text)):
-        text = text[:begin] + HIDDEN + text[end:]
-    return text
-
-
 def can_name(name: str) -> bool:
     """Whether a variable of the run file may have this name."""
     try:
@@ -138,19 +98,6 @@ def can_name(name: str) -> bool:
     except PlanError:
         return False
     return not name.startswith("SLURM_")
-
-
-def _is_secret(match: re.Match[str]) -> bool:
-    if match.re is _OF_CURL:
-        before = match.string[max(0, match.start() - 2000) : match.start()]
-        return re.search(r"\bcurl\b", re.split(r"(?<!\\)\n|[;|&]", before)[-1]) is not None
-    value = match[match.lastgroup or 0]
-    if match.re is not _NAMED or _REFERENCE.fullmatch(value):
-        return match.re is not _NAMED
-    if match["sure_option"] or match["sure_name"]:
-        return len(value) > 3
-    is_random = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and not _WORDS.fullmatch(value)
-    return len(value) > 9 and is_random
 
 
 def _finish(setup: _Setup, *, command: str = "", text: str | None = None, launcher: str | None = None) -> Body:
@@ -231,7 +178,7 @@ def _take_setup(line: _Line, setup: _Setup) -> bool:
     if match := _EXPORT.fullmatch(text):
         return _take_export(line, match[1], match[2].strip(), setup)
     # What activates runs before secrets are there.
-    if find_values(text) or _needs_secret(text, setup):
+    if find_secret_spans(text) or _needs_secret(text, setup):
         return False
     if match := _MODULE.fullmatch(text):
         return _take_modules(match[1].split(), setup)
@@ -255,7 +202,7 @@ def _take_export(line: _Line, name: str, value: str, setup: _Setup) -> bool:
     match = None if re.match(r"\w+=", value) else _LITERAL.fullmatch(value)
     if name.startswith(("SLURM_", "WINDLASS_")) or _needs_secret(value, setup):
         return False
-    if find_values(line.text):
+    if find_secret_spans(line.text):
         if match is None or not can_name(name):
             return False
         setup.env.pop(name, None)

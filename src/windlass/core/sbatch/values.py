@@ -47,10 +47,9 @@ _MEMORY_UNITS = {"k": 1 / 1024, "": 1, "m": 1, "g": 1024, "t": 1024 * 1024}
 _MOST = 2**31 - 1
 
 
-def read_digits(text: str | int) -> int:
+def read_digits(text: str) -> int:
     """A whole number; one of absurd length counts as a very large one, since Python refuses to read it."""
-    word = str(text)
-    return int(word) if len(word) <= _MOST_DIGITS else (-1 if word.startswith("-") else 1) * 10**_MOST_DIGITS
+    return int(text) if len(text) <= _MOST_DIGITS else (-1 if text.startswith("-") else 1) * 10**_MOST_DIGITS
 
 
 def find_refusal(name: str, value: str) -> str | None:
@@ -63,9 +62,9 @@ def find_array_refusal(text: str) -> str | None:
     """What the controller says to `--array`; sbatch itself hands anything on. What is behind a % is not judged."""
     for item in text.partition("%")[0].split(","):
         match = _ARRAY_ITEM.fullmatch(item)
-        first = read_digits(match["first"] or 0) if match else -1
-        last = read_digits(match["last"] or 0) if match and match["last"] is not None else first
-        step = read_digits(match["step"][1:] or 0) if match and match["step"] else 1
+        first = read_digits(match["first"] or "0") if match else -1
+        last = read_digits(match["last"] or "0") if match and match["last"] is not None else first
+        step = read_digits(match["step"][1:] or "0") if match and match["step"] else 1
         if not 0 <= first <= last <= _LARGEST_INDEX or step < 1:
             return "Invalid job array specification"
     return None
@@ -80,7 +79,7 @@ def read_minutes(text: str) -> int | None:
         raise ValueError(text)
     if match[5]:
         return read_digits(match[5]) * 24 * 60
-    days, first, second, third = (read_digits(part or 0) for part in match.groups()[:4])
+    days, first, second, third = (read_digits(part or "0") for part in match.groups()[:4])
     # Without days, two numbers are minutes and seconds, not hours and minutes.
     has_hours = match[1] is not None or match[4] is not None
     seconds = days * 86_400 + first * 3600 + second * 60 + third if has_hours else first * 60 + second
@@ -118,7 +117,7 @@ def read_signal(text: str) -> tuple[str, str, int] | None:
         return None
     name = match[2].upper().removeprefix("SIG")
     is_number = name.isdecimal() and read_digits(name) > 0
-    seconds = 60 if match[3] is None else read_digits(match[3] or 0)
+    seconds = 60 if match[3] is None else read_digits(match[3] or "0")
     if (name not in SIGNALS and not is_number) or seconds > 65_535:
         return None
     return (match[1] or "").upper(), name, seconds

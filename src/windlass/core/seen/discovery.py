@@ -37,7 +37,7 @@ done
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disk:
+class AreaSeen:
     """One place for files; sizes of the whole file system, which others share."""
 
     path: str
@@ -55,7 +55,7 @@ class Shell:
     variables: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     programs: frozenset[str] = frozenset()
     modules: ModuleSystem = ModuleSystem.NONE
-    disks: tuple[Disk, ...] = ()
+    areas: tuple[AreaSeen, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,20 +95,20 @@ def read_look(text: str) -> Shell:
         variables=variables,
         programs=frozenset(row[1] for row in rows if row[0] == "program" and len(row) == 2),
         modules=ModuleSystem(modules) if modules in set(ModuleSystem) else ModuleSystem.NONE,
-        disks=_read_disks(rows, variables),
+        areas=_read_areas(rows, variables),
     )
 
 
-def _read_disks(rows: list[list[str]], variables: Mapping[str, str]) -> tuple[Disk, ...]:
+def _read_areas(rows: list[list[str]], variables: Mapping[str, str]) -> tuple[AreaSeen, ...]:
     names = {path.rstrip("/"): name for name, path in reversed(tuple(variables.items()))}
-    found: dict[str, Disk] = {}
+    found: dict[str, AreaSeen] = {}
     for row in rows:
         if row[0] != "disk" or len(row) != 6:
             continue
         path = row[1].rstrip("/") or "/"
         found.setdefault(
             path,
-            Disk(
+            AreaSeen(
                 path=path,
                 variable=names.get(path),
                 is_writable=row[2] == "yes",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from windlass.core.facts import NodeShape, SeenPartition, SeenQos
-from windlass.core.seen.discovery import CONTAINERS, Discovered, Disk
+from windlass.core.seen.discovery import CONTAINERS, AreaSeen, Discovered
 from windlass.core.seen.quotas import QUOTA_PROGRAMS
 from windlass.core.site import ModuleSystem
 from windlass.core.toml.writing import Value, format_key, format_string, format_value
@@ -37,7 +37,7 @@ def make_draft(seen: Discovered) -> str:
 
 def choose_root(seen: Discovered) -> str:
     """The first large shared place that can be written to; home where there is no other."""
-    for disk in seen.shell.disks:
+    for disk in seen.shell.areas:
         name = disk.path.rpartition("/")[2]
         if disk.is_writable and disk.variable != "HOME" and name not in _NO_PLACE_FOR_RUNS:
             return f"{_show_path(disk, seen)}/windlass"
@@ -71,14 +71,14 @@ def _make_login(seen: Discovered) -> str:
 
 
 def _make_areas(seen: Discovered) -> Iterator[str]:
-    for disk in seen.shell.disks:
+    for disk in seen.shell.areas:
         name = (disk.variable or disk.path.strip("/").replace("/", "-") or "root").lower()
         size = f"{disk.kind or 'file system'}, {disk.size_gb:g} GB in all" if disk.size_gb is not None else disk.kind
         values = {"path": _show_path(disk, seen), "purpose": size, "quota_command": _find_quota_command(disk, seen)}
         yield _table(f"storage.{name}", values, missing=("quota_gb", "quota_files", "purge_days", "backed_up"))
 
 
-def _find_quota_command(disk: Disk, seen: Discovered) -> str | None:
+def _find_quota_command(disk: AreaSeen, seen: Discovered) -> str | None:
     for name, program in QUOTA_PROGRAMS.items():
         if program.line and name in seen.shell.programs and program.only_on in (None, disk.kind):
             return program.line.format(path=disk.path)
@@ -229,7 +229,7 @@ def _table(name: str, values: Mapping[str, Value | None], *, missing: Sequence[s
     return "\n".join([f"[{name}]", *lines, *(f"{_QUESTION} {key} =" for key in missing)])
 
 
-def _show_path(disk: Disk, seen: Discovered) -> str:
+def _show_path(disk: AreaSeen, seen: Discovered) -> str:
     """By its variable where there is one, and with $USER, so that the file serves others too."""
     if disk.variable:
         return f"${disk.variable}"
