@@ -1,4 +1,8 @@
-"""Reading `--dependency` as Slurm does: which jobs are waited for, and whether that can ever come true."""
+"""Reading `--dependency`: which jobs are waited for, and whether that can ever come true.
+
+`pocket/dependencies.py` reads it too, strictly, since it takes Slurm's place: it refuses, and weighs its own jobs.
+Here a form we do not know is left to Slurm.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,10 +5,11 @@ import tomllib
 from collections.abc import Callable, Sequence
 
 from windlass.core.finding import Setting
+from windlass.core.run import WORDS_OF_A_CENTRE
 from windlass.core.shell import quote
 from windlass.core.units import Unreadable, format_slurm_duration, read_duration
 
-_SAME = ("account", "partition", "qos", "constraint", "reservation", "dependency", "nodes", "gpus")
+_SAME = (*WORDS_OF_A_CENTRE, "nodes", "gpus")
 _OPTIONS = {
     **{f"resources.{name}": name for name in _SAME},
     "resources.memory": "mem",
