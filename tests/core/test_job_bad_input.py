@@ -222,6 +222,7 @@ def expect_env(plan: Plan) -> dict[str, str]:
         "WINDLASS_RUN_DIR": plan.folder,
         "WINDLASS_LINK": "1",
         "WINDLASS_LINKS": "1",
+        "WINDLASS_CHAIN": "array",
         "WINDLASS_SUBMISSION": "1",
         "WINDLASS_TOKEN": f"windlass:{plan.run_id}:1",
         **({"WINDLASS_CHECKPOINT_DIR": full} if full is not None else {}),

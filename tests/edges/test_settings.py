@@ -64,6 +64,7 @@ def test_every_layer_wins_over_the_one_below(tmp_path: Path, project: Path, envi
     assert {key: origin.text for key, origin in origins.items()} == {
         "run.name": "default",
         "run.workdir": "default",
+        "run.replace_nodes": "default",
         "run.max_files": "default",
         "checkpoint.signal": "default",
         "run.command": "windlass.toml:2",

@@ -13,7 +13,7 @@ from windlass.launchers import LAUNCHERS
 
 ZIP = f"{PLAN.folder}/windlass_job.pyz"
 RANK_ENV = ("python3", "-I", ZIP, "rank-env", "--stop-signal", "TERM", "--")
-MANY = replace(PLAN, nodes=2, gpus_per_node=4)
+MANY = replace(PLAN, nodes=2, gpus_per_node=4, processes_per_node=4)
 
 
 def argv(launcher: str, plan: Plan = PLAN, *, command: str = PLAN.command) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def test_single_is_the_command_as_it_is() -> None:
 
 
 def test_srun_starts_one_process_for_each_gpu_that_sees_all_of_them() -> None:
-    assert LAUNCHERS["srun"].task_for_each_gpu
+    assert LAUNCHERS["srun"].task_for_each_process
     assert argv("srun", MANY) == (
         *("srun", "--kill-on-bad-exit=1", "--gpu-bind=none"),
         *RANK_ENV,
@@ -73,7 +73,7 @@ def torchrun_line(command: str) -> str:
 
 
 def test_torchrun_is_one_task_a_node_that_starts_the_others() -> None:
-    assert not LAUNCHERS["torchrun"].task_for_each_gpu
+    assert not LAUNCHERS["torchrun"].task_for_each_process
     assert torchrun_line("python train.py --lr 0.1") == (
         'exec torchrun --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" '
         '--master_port="$MASTER_PORT" train.py --lr 0.1'

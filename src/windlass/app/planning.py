@@ -73,7 +73,8 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> P
     snapshot = snapshot_project(session, wanted.project, spec)
     facts, note = _look(session, site, offline_ok=offline_ok)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
-    plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS)
+    code = load_project_code(snapshot.project, snapshot.manifest, spec.command)
+    plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code)
     case = Case(
         spec=spec,
         plan=plan,
@@ -81,7 +82,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> P
         facts=facts,
         snapshot_mb=snapshot.total_bytes / 1e6,
         snapshot_files=len(snapshot.manifest.files),
-        code=load_project_code(snapshot.project, snapshot.manifest, spec.command),
+        code=code,
         data=_look_at_data(session, wanted.project, spec, site if note is None else None),
         awaited=_look_at_awaited(session, site, plan) if note is None else None,
         now=session.clock(),

@@ -59,7 +59,7 @@ def more_workers_than_cores(case: Case) -> Iterator[Finding]:
     """More workers of the data loader than the process has cores: they get in each other's and the training's way."""
     reached = look_at_code(case)
     plan = case.plan
-    processes = plan.tasks_per_node if plan.tasks_per_node > 1 or plan.launcher != "torchrun" else plan.gpus_per_node
+    processes = plan.processes_per_node
     cores = max(1, plan.tasks_per_node * plan.cpus_per_task // max(1, processes))
     for file, call in reached.calls():
         given = _find_workers(reached, file, call)

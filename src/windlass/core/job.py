@@ -74,6 +74,7 @@ def _place_directives(plan: Plan) -> list[str]:
         ("reservation", plan.reservation),
         ("dependency", plan.dependency),
         ("constraint", plan.constraint),
+        ("exclude", plan.exclude),
     )
     return [f"--{name}={quote_directive(value, what=name)}" for name, value in named if value]
 
@@ -133,7 +134,8 @@ def _settings(plan: Plan) -> str:
         *([f"export PATH={quote(plan.slurm_path)}:$PATH"] if plan.slurm_path else []),
         f"export {wire.ENV_RUN_ID}={quote(plan.run_id)} {wire.ENV_SITE}={quote(plan.site)}",
         f"export {wire.ENV_RUN_DIR}={quote(plan.folder)}",
-        f"export {wire.ENV_LINK}={link} {wire.ENV_LINKS}={last} {wire.ENV_NUMBER}={plan.number}",
+        f"export {wire.ENV_LINK}={link} {wire.ENV_LINKS}={last} {wire.ENV_CHAIN}={plan.chain}",
+        f"export {wire.ENV_NUMBER}={plan.number}",
         f"export {wire.ENV_TOKEN}={quote(make_token(plan))}",
         *_checkpoints(plan),
     ]

@@ -48,8 +48,10 @@ class Plan:
     reservation: str | None = None
     dependency: str | None = None
     constraint: str | None = None
+    exclude: str | None = None
     nodes: int = 1
-    tasks_per_node: int = 1
+    tasks_per_node: int = 1  # that srun starts
+    processes_per_node: int = 1  # of the training, whoever starts them
     cpus_per_task: int = 1
     threads: int = 1  # of one process: OMP_NUM_THREADS
     gpus_per_node: int = 0
@@ -67,6 +69,12 @@ class Plan:
     stop_signal: str = "TERM"
     notice: timedelta = timedelta(seconds=120)
     checkpoint_folder: str | None = None
+    done_file: str | None = None
+    done_pattern: str | None = None
+    restart: bool = False  # a command that broke down after saving is started again in the same job
+    network_test: bool = False
+    replace_nodes: bool = False
+    interface: str | None = None  # the network interface for NCCL and Gloo
     modules: tuple[str, ...] = ()
     purge_modules: bool = False
     login_shell: bool = False  # `module` exists only in a login shell
@@ -83,6 +91,10 @@ class Plan:
     @property
     def tasks(self) -> int:
         return self.nodes * self.tasks_per_node
+
+    @property
+    def processes(self) -> int:
+        return self.nodes * self.processes_per_node
 
     @property
     def gpus(self) -> int:

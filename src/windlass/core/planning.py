@@ -7,7 +7,7 @@ from datetime import timedelta
 from windlass.core.chain import Links, choose_notice, cut_into_links
 from windlass.core.cost import make_cost
 from windlass.core.facts import Facts
-from windlass.core.launch import Launcher
+from windlass.core.launch import Launcher, Sight
 from windlass.core.placing.access import Limit
 from windlass.core.placing.fitting import fit_to_site
 from windlass.core.placing.place import Wish
@@ -18,6 +18,8 @@ from windlass.core.placing.sizing import choose_share, list_kin, make_size, spel
 from windlass.core.plan import Plan, Reason
 from windlass.core.run import RunSpec
 from windlass.core.site import Accounting, CostUnit, GpuDialect, Site
+from windlass.core.source.code import NO_CODE, Code
+from windlass.core.source.reach import find_reached
 from windlass.core.units import format_human_duration
 from windlass.errors import PlanError
 from windlass_job import wire
@@ -34,7 +36,15 @@ class Attempt:
     first_link: int = 1
 
 
-def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, launchers: Mapping[str, Launcher]) -> Plan:
+def make_plan(
+    spec: RunSpec,
+    site: Site,
+    facts: Facts,
+    attempt: Attempt,
+    *,
+    launchers: Mapping[str, Launcher],
+    code: Code = NO_CODE,
+) -> Plan:
     """Fill every gap in the spec with the site's facts."""
     queues = make_queues(site, facts)
     spec, cuts = fit_to_site(spec, site, queues)
@@ -48,8 +58,9 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
     place, queue, shape = choice.place, choice.place.queue, choice.place.shape
     total, time_reason = _choose_time(spec.resources.time, queue)
     links, link_reason = _choose_links(spec, total, place.limits, site.rules.advised_link_time)
-    launcher, launcher_reason = _choose_launcher(spec, shape, launchers)
-    tasks = max(1, shape.gpus_per_node) if launcher.task_for_each_gpu else 1
+    processes = spec.resources.processes_per_node or max(1, shape.gpus_per_node)
+    launcher, launcher_reason = _choose_launcher(spec, shape, processes, launchers, code)
+    tasks = processes if launcher.task_for_each_process else 1
     kin = list_kin(spec.resources, site, place, queues)
     gpu_spelled, gpu_reason = spell_gpu(spec.resources, site, place, kin)
     share = choose_share(
@@ -73,10 +84,12 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
         reservation=spec.resources.reservation,
         dependency=spec.resources.dependency,
         constraint=_choose_constraint(spec, site, shape, queue),
+        exclude=spec.resources.exclude,
         nodes=shape.nodes,
         tasks_per_node=tasks,
+        processes_per_node=processes if launcher.task_for_each_process or launcher.starts_the_rest else 1,
         cpus_per_task=share.cpus_per_task,
-        threads=_count_threads(share.cpus_per_task, queue, shape.gpus_per_node if launcher.starts_the_rest else 1),
+        threads=_count_threads(share.cpus_per_task, queue, processes if launcher.starts_the_rest else 1),
         gpus_per_node=shape.gpus_per_node,
         gpu_spelled=gpu_spelled,
         gpu_dialect=site.rules.gpu_dialect if shape.gpus_per_node else GpuDialect.NONE,
@@ -87,10 +100,16 @@ def make_plan(spec: RunSpec, site: Site, facts: Facts, attempt: Attempt, *, laun
         link_time=links.time,
         link_limit=min((limit for limit, _ in place.limits), default=None),
         total_time=total,
-        chain=site.rules.chain,
+        chain=spec.checkpoint.chain or site.rules.chain,
         stop_signal=spec.checkpoint.signal,
         notice=choose_notice(spec.checkpoint, links.time, is_chain=links.count > 1),
         checkpoint_folder=spec.checkpoint.folder,
+        done_file=spec.checkpoint.done_file,
+        done_pattern=spec.checkpoint.done_pattern,
+        restart=spec.checkpoint.folder is not None if spec.checkpoint.restart is None else spec.checkpoint.restart,
+        network_test=shape.nodes > 1 if spec.network_test is None else spec.network_test,
+        replace_nodes=spec.replace_nodes,
+        interface=site.network.interface,
         modules=tuple(dict.fromkeys((*site.software.always_load, *spec.environment.modules))),
         purge_modules=_choose_purge(spec, site),
         login_shell=site.software.modules.value != "none",
@@ -175,16 +194,22 @@ def _tell(limit: timedelta | None) -> str:
     return "no limit" if limit is None else format_human_duration(limit)
 
 
-def _choose_launcher(spec: RunSpec, shape: Shape, launchers: Mapping[str, Launcher]) -> tuple[Launcher, Reason | None]:
+def _choose_launcher(
+    spec: RunSpec, shape: Shape, processes: int, launchers: Mapping[str, Launcher], code: Code
+) -> tuple[Launcher, Reason | None]:
     if spec.launcher is not None:
         if spec.launcher not in launchers:
             known = ", ".join(launchers)
             raise PlanError(f"there is no launcher {spec.launcher!r}; there are {known}")
         return launchers[spec.launcher], None
-    alone = shape.nodes == 1 and shape.gpus_per_node <= 1
-    name = "single" if alone else "srun"
-    why = "one process" if alone else "one process for each GPU or node"
-    return launchers[name], Reason(field="launcher", value=name, why=why)
+    sight = Sight(
+        reached=find_reached(code, spec.command, spec.workdir), nodes=shape.nodes, processes_per_node=processes
+    )
+    for launcher in launchers.values():
+        why = launcher.recognise(sight)
+        if why is not None:
+            return launcher, Reason(field="launcher", value=launcher.name, why=why)
+    raise PlanError("no launcher fits this run", hint=f'[run] launcher = "{next(iter(launchers))}"')
 
 
 def _choose_constraint(spec: RunSpec, site: Site, shape: Shape, queue: Queue) -> str | None:

@@ -6,6 +6,8 @@ from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
+from windlass.core.site import ChainStyle
+
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -24,6 +26,7 @@ class Resources:
     gpus: int | None = None  # of the whole run; exclusive with gpus_per_node
     gpus_per_node: int | None = None  # exclusive with gpus
     gpu: str | None = None  # a kind the site knows, such as "a100"
+    processes_per_node: int | None = None  # of your training; default: one for each GPU, or one
     cpus: int | None = None  # for each task (one task a GPU, or one a node)
     memory_mb: int | None = None  # for each node; written as "64G" in the file
     time: timedelta | None = None  # the whole training
@@ -32,13 +35,14 @@ class Resources:
     constraint: str | None = None  # features of the nodes, in Slurm's words
     reservation: str | None = None  # one that the site gave you
     dependency: str | None = None  # start after other jobs, in Slurm's words: "afterok:4711"
+    exclude: str | None = None  # nodes not to be used, in Slurm's words: "node[3,7-9]"
     account: str | None = None  # who pays
     partition: str | None = None  # default: the one that fits best
     qos: str | None = None  # quality of service
 
 
 # What of [resources] only the batch system of a centre can understand; sbatch's options are called alike.
-WORDS_OF_A_CENTRE = ("account", "partition", "qos", "constraint", "reservation", "dependency")
+WORDS_OF_A_CENTRE = ("account", "partition", "qos", "constraint", "reservation", "dependency", "exclude")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +73,10 @@ class Checkpoint:
     signal: str = "TERM"  # what the command gets when the time is nearly up
     notice: timedelta | None = None  # how long before the end; default: two minutes, of a short job less; see folder
     max_links: int | None = None  # refuse to plan more jobs than this
+    done_file: str | None = None  # relative to the working folder; the training is done only when it is there
+    done_pattern: str | None = None  # a regular expression: the training is done only when it printed such a line
+    restart: bool | None = None  # start a command again that broke down after saving; default: where a folder is named
+    chain: ChainStyle | None = None  # how links follow one another; default: as the site prefers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +87,9 @@ class RunSpec:
     command: str  # what starts your training: a line for bash
     workdir: str = "."  # relative to the project
     site: str | None = None  # where to run when the command line does not say
-    launcher: str | None = None  # default: single, or srun for several processes
+    launcher: str | None = None  # how processes start; default: seen from the code
+    network_test: bool | None = None  # nodes talk to each other before the training starts; default: with several nodes
+    replace_nodes: bool = True  # a node that cannot talk is left out, and the job submitted again
     include: tuple[str, ...] = ()  # patterns of files to send that git ignores
     exclude: tuple[str, ...] = ()  # patterns of files not to send
     max_mb: int = 200  # the code may be this large; data does not travel with it

@@ -1,6 +1,6 @@
 """One process on the first node: the command as it is."""
 
-from windlass.core.launch import Launcher
+from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
 from windlass.core.shell import make_shell_argv
 
@@ -9,9 +9,14 @@ def make_argv(plan: Plan) -> tuple[str, ...]:
     return make_shell_argv(plan.command)
 
 
+def recognise(sight: Sight) -> str | None:
+    return "one process" if sight.is_alone else None
+
+
 SINGLE = Launcher(
     name="single",
     summary="one process on the first node",
-    task_for_each_gpu=False,
+    task_for_each_process=False,
+    recognise=recognise,
     make_argv=make_argv,
 )

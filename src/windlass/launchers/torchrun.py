@@ -15,7 +15,7 @@ _OPERATORS = frozenset("();<>|&")
 def make_argv(plan: Plan) -> tuple[str, ...]:
     # Older PyTorch knows these options with underscores only.
     line = (
-        f"exec torchrun --nnodes={plan.nodes} --nproc_per_node={max(1, plan.gpus_per_node)} "
+        f"exec torchrun --nnodes={plan.nodes} --nproc_per_node={plan.processes_per_node} "
         '--node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" '
         f"{_without_python(plan.command)}"
     )
@@ -69,7 +69,7 @@ def _refuse(command: str) -> PlanError:
 TORCHRUN = Launcher(
     name="torchrun",
     summary="torchrun on every node, one process a GPU",
-    task_for_each_gpu=False,
+    task_for_each_process=False,
     starts_the_rest=True,
     make_argv=make_argv,
 )

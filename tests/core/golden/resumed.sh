@@ -31,7 +31,8 @@ set -euo pipefail
 windlass_python=$(command -v -- python3 || true)  # before any module can change it
 export WINDLASS_RUN_ID=digits-k3f9w WINDLASS_SITE=alpha
 export WINDLASS_RUN_DIR=/scratch/alice/windlass/runs/digits-k3f9w
-export WINDLASS_LINK=$((2 + SLURM_ARRAY_TASK_ID)) WINDLASS_LINKS=4 WINDLASS_SUBMISSION=2
+export WINDLASS_LINK=$((2 + SLURM_ARRAY_TASK_ID)) WINDLASS_LINKS=4 WINDLASS_CHAIN=array
+export WINDLASS_SUBMISSION=2
 export WINDLASS_TOKEN=windlass:digits-k3f9w:2
 export WINDLASS_CHECKPOINT_DIR=/project/ckpt
 

@@ -31,7 +31,8 @@ set -euo pipefail
 windlass_python=$(command -v -- python3 || true)  # before any module can change it
 export WINDLASS_RUN_ID=digits-k3f9w WINDLASS_SITE=daint
 export WINDLASS_RUN_DIR=/scratch/alice/daint/runs/digits-k3f9w
-export WINDLASS_LINK=1 WINDLASS_LINKS=1 WINDLASS_SUBMISSION=1
+export WINDLASS_LINK=1 WINDLASS_LINKS=1 WINDLASS_CHAIN=array
+export WINDLASS_SUBMISSION=1
 export WINDLASS_TOKEN=windlass:digits-k3f9w:1
 export WINDLASS_CHECKPOINT_DIR=/scratch/alice/daint/runs/digits-k3f9w/code/ckpt
 

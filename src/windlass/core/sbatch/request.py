@@ -40,6 +40,7 @@ class Request:
     constraint: str | None = None
     reservation: str | None = None
     dependency: str | None = None
+    exclude: str | None = None
     requeue: bool | None = None
 
 
@@ -74,6 +75,7 @@ def read_request(script: Script) -> Request:
         constraint=values.get("constraint") or None,
         reservation=values.get("reservation") or None,
         dependency=values.get("dependency") or None,
+        exclude=values.get("exclude") or None,
         requeue=_last_of(script, "requeue", "no-requeue"),
     )
 
@@ -96,6 +98,7 @@ def make_spec(request: Request, *, name: str, command: str) -> RunSpec:
             constraint=request.constraint,
             reservation=request.reservation,
             dependency=request.dependency,
+            exclude=request.exclude,
             account=request.account,
             partition=request.partition,
             qos=request.qos,
@@ -120,6 +123,7 @@ def make_scripted_plan(request: Request, site: Site, *, name: str, folder: str, 
         qos=request.qos,
         reservation=request.reservation,
         dependency=request.dependency,
+        exclude=request.exclude,
         constraint=request.constraint,
         nodes=nodes,
         tasks_per_node=per_node,

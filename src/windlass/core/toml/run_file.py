@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from windlass.core.run import Checkpoint, Data, Environment, Resources, RunSpec, Staging
+from windlass.core.site import ChainStyle
 from windlass.core.toml.leaves import (
     check_env_name,
     check_name,
@@ -30,6 +31,7 @@ MAX_NODES = 100_000
 MAX_GPUS = 1_000_000
 MAX_GPUS_PER_NODE = 256
 MAX_CPUS = 8_192
+MAX_PROCESSES_PER_NODE = 1_024
 MAX_LINKS = 1_000  # Slurm's default for an array (MaxArraySize 1001)
 
 EXCLUSIVE: tuple[tuple[Path, ...], ...] = (
@@ -44,6 +46,8 @@ RUN: dict[str, Shape] = {
     "workdir": relative_path(),
     "site": word(longest=64),
     "launcher": word(longest=64),
+    "network_test": flag(),
+    "replace_nodes": flag(),
     "include": Many(item=line()),
     "exclude": Many(item=line()),
     "max_mb": whole(1, 1_000_000),
@@ -57,6 +61,7 @@ RESOURCES: dict[str, Shape] = {
     "gpus": whole(0, MAX_GPUS),
     "gpus_per_node": whole(0, MAX_GPUS_PER_NODE),
     "gpu": word(),
+    "processes_per_node": whole(1, MAX_PROCESSES_PER_NODE),
     "cpus": whole(1, MAX_CPUS),
     "memory": memory("memory_mb"),
     "time": duration(),
@@ -65,6 +70,7 @@ RESOURCES: dict[str, Shape] = {
     "constraint": word(longest=1024),
     "reservation": word(),
     "dependency": word(longest=1024),
+    "exclude": word(longest=1024),
     "account": word(),
     "partition": word(),
     "qos": word(),
@@ -83,6 +89,10 @@ CHECKPOINT: dict[str, Shape] = {
     "signal": signal(),
     "notice": duration(most=timedelta(seconds=65_535)),  # sbatch --signal takes no more
     "max_links": whole(1, MAX_LINKS),
+    "done_file": relative_path(),
+    "done_pattern": line(),
+    "restart": flag(),
+    "chain": choice(ChainStyle),
 }
 SECTIONS: dict[str, Shape] = {
     "run": Table(fields=RUN, needs={"command": 'write what starts your training: command = "python train.py"'}),
