@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 bin := .venv/bin
 workers ?= 2
 
-.PHONY: help demo check lint format test test-fast test-slurm test-versions docs bench clean
+.PHONY: help demo check lint format test test-fast test-slurm test-frameworks test-fire test-versions docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ format: ## rewrite the code in the one form that `make lint` accepts
 
 test-fast: ## the tests that need neither Slurm nor patience
 	@tools/venv.sh test check
-	$(bin)/python -m pytest -q -n $(workers) -m "not slurm and not slow"
+	$(bin)/python -m pytest -q -n $(workers) -m "not slurm and not slow and not frameworks"
 
 test: ## everything, with a real Slurm where one can be had (root on Debian or Ubuntu): under 30 minutes
 	@$(MAKE) lint
@@ -39,7 +39,16 @@ test: ## everything, with a real Slurm where one can be had (root on Debian or U
 
 test-slurm: ## only the tests with the real Slurm
 	@tools/venv.sh test check
-	$(bin)/python -m pytest -q -m slurm
+	$(bin)/python -m pytest -q -m "slurm and not frameworks"
+
+test-frameworks: ## every launcher with its real framework (5 GB and ten minutes the first time, then ten more)
+	@tools/venv.sh test check
+	tools/frameworks.sh
+	$(bin)/python -m pytest -q -m frameworks
+
+test-fire: ## a long training struck fifty times, on pocket and on the real Slurm (half an hour)
+	@tools/venv.sh test check
+	WINDLASS_BLOWS=50 $(bin)/python -m pytest -q -s tests/fire
 
 test-versions: ## the contracts with newer versions of Slurm, 24.11 and 26.05
 	@tools/venv.sh test check

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-NAMES = ("startup", "snapshot", "lint", "connection", "submit", "ps")
+NAMES = ("startup", "snapshot", "lint", "run_api", "connection", "submit", "ps", "network_test")
 
 if __name__ == "__main__":
     codes = [subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]]).returncode for name in NAMES]

@@ -19,6 +19,8 @@ main() {
   pip_install "${torch[@]}" 'setuptools<81' wheel cloudpickle psutil pyyaml packaging cffi
   pip_install lightning accelerate transformers scikit-learn
   pip_install --no-build-isolation deepspeed
+  DS_ACCELERATOR=cpu TORCH_EXTENSIONS_DIR=$PWD/$venv/.extensions PATH=$PWD/$venv/bin:$PATH \
+    $venv/bin/python -c 'from deepspeed.comm.torch import build_shm_op; build_shm_op()' >&2
   say "TensorFlow"
   pip_install tensorflow-cpu
   pip_install --no-deps tf-keras
@@ -27,6 +29,8 @@ main() {
   pip_install pyspark
   say "Horovod: it is compiled, which takes minutes"
   install_horovod
+  say "bytecode, which the users of the test cluster could not write"
+  $venv/bin/python -m compileall -q -j 2 $venv/lib || true # some packages carry files of other versions of Python
   echo "$wanted" >$stamp
 }
 

@@ -16,6 +16,7 @@ from reference_comments import read_comments
 
 from windlass.checks import CHECKS
 from windlass.cli.main import windlass
+from windlass.core.rehearsal.findings import REHEARSED
 from windlass.diagnoses import DIAGNOSES
 from windlass.errors import ERRORS, ExitCode
 from windlass.lint import RULES
@@ -47,6 +48,7 @@ def make_pages() -> dict[str, str]:
         "checks.md": make_rules("Checks", "before anything is sent", CHECKS),
         "lint-rules.md": make_rules("Lint rules", "in a batch script", RULES),
         "diagnoses.md": make_rules("Diagnoses", "when a run has ended without success", DIAGNOSES),
+        "rehearsals.md": make_rules("Findings of a rehearsal", "in a rehearsal", REHEARSED),
         "exit-codes.md": make_exit_codes(),
         "python.md": reference_api.make_api(),
         "run-folder.md": reference_job.make_run_folder(),

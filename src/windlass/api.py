@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from windlass.app.adopting import Adopted
 from windlass.app.adopting import adopt as adopt_file
@@ -42,6 +43,9 @@ from windlass.edges.folders import find_folders
 from windlass.edges.settings import load_site_name
 from windlass.errors import WindlassError
 
+if TYPE_CHECKING:
+    from windlass.app.rehearsing import Rehearsal
+
 __all__ = [
     "Adopted",
     "Fetched",
@@ -66,6 +70,7 @@ __all__ = [
     "plan",
     "ps",
     "queues",
+    "rehearse",
     "resume",
     "rm",
     "run",
@@ -89,6 +94,23 @@ def plan(
     """What `run` would submit. Settings are dotted keys with two underscores: `resources__nodes=2`, or `time="3d"`."""
     with _use(session) as used:
         return plan_run(used, _make_wanted(project, on, settings))
+
+
+def rehearse(
+    project: str | Path = ".",
+    *,
+    on: str | None = None,
+    links: int = 3,
+    session: Session | None = None,
+    **settings: object,
+) -> "Rehearsal":
+    """The script made for a site, run on this machine under that site's rules. Its `findings` say what would fail."""
+    from windlass.app.rehearsing import Options
+    from windlass.app.rehearsing import rehearse as rehearse_run
+    from windlass.core.rehearsal.engine import Tempo
+
+    with _use(session) as used:
+        return rehearse_run(used, _make_wanted(project, on, settings), Options(tempo=Tempo(links=links)))
 
 
 def run(
@@ -152,12 +174,20 @@ def cancel(runs: Run | Sequence[Run], *, session: Session | None = None) -> list
 
 
 def resume(
-    run: Run, *, time: str | None = None, update_code: bool = False, session: Session | None = None
+    run: Run,
+    *,
+    time: str | None = None,
+    update_code: bool = False,
+    exclude: str | None = None,
+    session: Session | None = None,
 ) -> RunRecord:
-    """One more submission of the same run; with `update_code` the project as it is now is sent first."""
+    """One more submission of the same run; with `update_code` the project as it is now is sent first.
+
+    `exclude`: nodes it must not have, such as "gpu[03-04],gpu9".
+    """
     duration = read_duration(time) if time else None
     with _use(session) as used:
-        return resume_run(used, _find(used, run), time=duration, update_code=update_code)
+        return resume_run(used, _find(used, run), time=duration, update_code=update_code, exclude=exclude)
 
 
 def fetch(

@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     REFUSED = 5  # Slurm refused the job
     NOT_FOUND = 6  # no such run, site or code
     JOB_FAILED = 7  # the run ended without success
+    WOULD_FAIL = 8  # a rehearsal found what would have failed, or could not be carried out on this laptop
     INTERRUPTED = 130  # Ctrl-C; the run itself was left alone
 
 

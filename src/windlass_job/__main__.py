@@ -1,31 +1,42 @@
 """The command line of the zip in the job."""
 
 import argparse
+import importlib
 import os
 import sys
-from typing import Optional, Sequence
+from typing import Dict, Optional, Sequence, Tuple
 
-from windlass_job import agent, gauges, probe, task, wire
+from windlass_job import wire
 
-COMMANDS = {
-    "agent": (agent, "run COMMAND as this job"),
-    wire.RANK_ENV: (task, "run COMMAND as a task of srun, with its rank"),
-    "gauges": (gauges, "sample this node until stopped"),
-    "probe": (probe, "tell what this node is like"),
+# Only the module that is asked for is imported: a zip is compiled anew at every start, on every node.
+COMMANDS: Dict[str, Tuple[str, str]] = {
+    "agent": ("agent", "run COMMAND as this job"),
+    wire.RANK_ENV: ("task", "run COMMAND as a task of srun, with its rank"),
+    wire.MPI: ("mpi", "run COMMAND, an srun, with the --mpi= that works here"),
+    wire.MPS: ("mps", "run copies of COMMAND that share a GPU"),
+    wire.SECRET: ("secret", "run COMMAND with a word that only this job knows"),
+    wire.SPARK: ("spark", "be this node's part of a Spark cluster, and run COMMAND on the first"),
+    wire.NETWORK_TASK: ("network_test", "talk to the other nodes of this job, and tell how that went"),
+    "gauges": ("gauges", "sample this node until stopped"),
+    "probe": ("probe", "tell what this node is like"),
 }
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="windlass_job")
     parser.add_argument("--version", action="version", version="windlass_job protocol {}".format(wire.PROTOCOL))
     subparsers = parser.add_subparsers(dest="name", metavar="COMMAND")
+    asked = words[0] if words else ""
     for name, (module, text) in COMMANDS.items():
-        module.add_options(subparsers.add_parser(name, help=text))
-    options = parser.parse_args(arguments)
+        subparser = subparsers.add_parser(name, help=text)
+        if name == asked:
+            importlib.import_module("windlass_job." + module).add_options(subparser)
+    options = parser.parse_args(words)
     if options.name is None:
         parser.error("which command?")
     _drop_separator(options, parser)
-    code: int = COMMANDS[options.name][0].run(options, os.environ)
+    code: int = importlib.import_module("windlass_job." + COMMANDS[options.name][0]).run(options, os.environ)
     return code
 
 

@@ -1,4 +1,9 @@
-"""The agent: runs the command as the job, passes on the end of time, leaves a record, exits as the command did."""
+"""The agent: runs the command as the job, passes on the end of time, leaves a record, exits as the command did.
+
+It takes the link and puts up the fence, prepares, runs the command (again where it broke down and that is worth it),
+writes down how it ended, and sees to the links that follow. It is never the reason that a training dies, but for one:
+another job has taken over.
+"""
 
 import argparse
 import os
@@ -8,23 +13,30 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from windlass_job import claims, slurm, wire
-from windlass_job.bounded import describe, say, within
-from windlass_job.command import ALERT_S, Command, as_exit_code, follow
+from windlass_job import fence, ports, replanning, slurm, taking, tries, wire
+from windlass_job.bounded import describe, repeat, say
+from windlass_job.command import ALERT_S, KILL_S, Command, as_exit_code, follow
+from windlass_job.disk import make_suffix
 from windlass_job.environment import make_environment
 from windlass_job.events import Recorder
 from windlass_job.gauges import start_sampling
+from windlass_job.gpus import tell_missing
+from windlass_job.judging import Judge
+from windlass_job.report import Report
 from windlass_job.signals import Signals, read_signal
-
-SAME_MOMENT_S = 2.0
-TOLD_TO_STOP = "told to stop"
-KILLED = (128 + signal.SIGTERM, 128 + signal.SIGKILL)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--notice-signal", default="USR1", help="sent by Slurm when the time is nearly up")
     parser.add_argument("--stop-signal", default="TERM", help="what the command then gets")
+    parser.add_argument("--done-file", help="is there when the training is finished")
+    parser.add_argument("--done-pattern", help="a regular expression for what it prints when it is finished")
+    parser.add_argument("--restart", action="store_true", help="start a command again that broke down after saving")
+    parser.add_argument("--gpus", type=int, default=0, help="how many this node should have")
+    parser.add_argument("--network-test", action="store_true", help="first see whether all nodes can talk")
+    parser.add_argument("--replace-nodes", action="store_true", help="submit again without those that cannot")
     parser.add_argument("--heartbeat", type=float, default=30.0, help="seconds")
+    parser.add_argument("--fence-interval", type=float, default=5.0, help="seconds between two looks at the claims")
     parser.add_argument("--gauge-interval", type=float, default=15.0, help="seconds; 0 for none")
     parser.add_argument("--patience", type=float, default=30.0, help="seconds to wait for the run folder's disk")
     parser.add_argument("command", nargs=argparse.REMAINDER)
@@ -53,121 +65,115 @@ class Agent:
         cancel = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         self.signals = Signals(notice=read_signal(options.notice_signal), cancel=cancel)
         self._options = options
-        self._env = env
+        # What we learn on the way is added. Slurm has no word of its own for a start that it has forgotten.
+        self._env: Dict[str, str] = dict(env, **{wire.ENV_START: make_suffix().decode()})
         self._folder = env.get(wire.ENV_RUN_DIR) or None
-        self._link = slurm.read_number(env, wire.ENV_LINK, 1)
-        self._job = slurm.read_job_id(env) or "pid-{}".format(os.getpid())
-        self._node = slurm.load_node(env)
-        self._recorder = Recorder(self._folder, {"link": self._link, "job": self._job, "node": self._node})
+        self._job = slurm.get_job(env)
+        link = slurm.read_number(env, wire.ENV_LINK, 1)
+        self._recorder = Recorder(self._folder, {"link": link, "job": self._job, "node": slurm.load_node(env)})
+        self._report = Report(self._recorder, env, options.patience)
+        self._judge = Judge(options, self._env, recorder=self._recorder, report=self._report, signals=self.signals)
+        self._fence: Optional[fence.Fence] = None
+        self._ports: Optional[ports.PortBlock] = None
         self.command: Optional[Command] = None
-        self._status: Dict[str, Any] = {}
         if self._folder is None:
             self._recorder.note("{} is not set: nothing is recorded".format(wire.ENV_RUN_DIR))
 
     def run(self) -> int:
-        attempt = self._take_link()
-        if attempt is None:
-            self._flush(self._get_last_s())
+        taken = taking.take_link(self._env, self._options, recorder=self._recorder, report=self._report)
+        if taken is None:
+            self._report.flush(self._report.get_last_s())
             return 0
-        self._begin(attempt)
-        self._put_status(wire.RUNNING)
-        if self.signals.is_cancelled:
+        self._begin(taken)
+        left = None if self.signals.is_cancelled else self._prepare(taken)
+        if left is None and self.signals.is_cancelled:
             return self._end(wire.TERMINATED, 128 + signal.SIGTERM)
-        self.command = self._start()
-        if self.command is None:
-            return self._end(wire.FAILED, wire.EXIT_NOT_STARTED, exit_code=wire.EXIT_NOT_STARTED)
-        return self._finish(self._supervise(self.command))
+        return self._run_command() if left is None else left
 
-    def _take_link(self) -> Optional[int]:
-        """The number of this attempt; None when this job has nothing to do."""
-        if self._folder is None:
-            return 1
-        try:
-            answer = within(self._options.patience, self._ask_folder, self._folder)
-        except OSError as error:
-            self._recorder.note("the claim cannot be checked, the command runs all the same: " + describe(error))
-            return 1
-        if isinstance(answer, int):
-            self._recorder.may_write_status = lambda: self._holds_link(answer)
-            return answer
-        outcome, why = answer
-        self._recorder.note("not run: " + why)
-        if why == TOLD_TO_STOP:
-            self._tell_skipped(self._folder)
-        self._recorder.event(wire.LINK_ENDED, outcome=outcome)
-        return None
-
-    def _tell_skipped(self, folder: str) -> None:
-        """Slurm will say of this job that it ended well, where it could not be cancelled in time."""
-        self._status = self._make_status(None)
-        where = (folder, self._link, self._status["submission"], self._job)
-        self._recorder.may_write_status = lambda: claims.may_tell_skipped(*where)
-        self._status.update(started=None, ended=time.time(), reason=TOLD_TO_STOP)
-        self._put_status(wire.SKIPPED, is_last=True)
-
-    def _holds_link(self, attempt: int) -> bool:
-        submission = slurm.read_number(self._env, wire.ENV_NUMBER, 1)
-        if not claims.is_superseded(self._folder or "", self._link, submission, attempt):
-            return True
-        self._recorder.note("another job has taken over this link: its status is left alone")
-        self._recorder.may_write_status = lambda: False
-        return False
-
-    def _ask_folder(self, folder: str) -> Any:
-        submission = slurm.read_number(self._env, wire.ENV_NUMBER, 1)
-        if claims.has_stop(folder, submission):
-            return wire.SKIPPED, TOLD_TO_STOP
-        if claims.is_final(folder, submission, self._job):
-            return wire.SKIPPED, "the run has already ended"
-        claim = {
-            "job": self._job,
-            "token": self._env.get(wire.ENV_TOKEN),
-            "submission": submission,
-            "node": self._node,
-            "restart": slurm.read_number(self._env, "SLURM_RESTART_COUNT", 0),
-            "t": time.time(),
-        }
-        attempt = claims.take_claim(folder, self._link, claim)
-        return attempt or (wire.DUPLICATE, "another job holds link {}".format(self._link))
-
-    def _make_status(self, attempt: Optional[int]) -> Dict[str, Any]:
-        return {
-            "schema": wire.PROTOCOL,
-            "link": self._link,
-            "links": slurm.read_number(self._env, wire.ENV_LINKS, 1),
-            "submission": slurm.read_number(self._env, wire.ENV_NUMBER, 1),
-            "job": self._job,
-            "attempt": attempt,
-            "node": self._node,
-            "started": time.time(),
-            "ended": None,
-            "exit_code": None,
-            "signal": None,
-            "stop_requested": None,
-        }
-
-    def _begin(self, attempt: int) -> None:
-        env = self._env
-        self._status = self._make_status(attempt)
+    def _begin(self, taken: taking.Taken) -> None:
+        env, claim = self._env, taken.claim
+        env.update({wire.ENV_LINK: str(claim.link), wire.ENV_ATTEMPT: str(claim.attempt)})
+        self._fence = taken.fence
+        if self._fence is not None:
+            self._fence.watch(self._options.fence_interval, self.signals.wake)
+        self._recorder.common["link"] = claim.link
         self._recorder.event(
             wire.LINK_STARTED,
             python=platform.python_version(),
             nodes=env.get("SLURM_JOB_NODELIST"),
             cpus=env.get("SLURM_CPUS_ON_NODE"),
             restart=slurm.read_number(env, "SLURM_RESTART_COUNT", 0),
-            attempt=attempt,
+            attempt=claim.attempt,
         )
+        self._report.begin(claim)
+        self._report.status["successors"] = taken.previous.get("successors") or []
+        self._judge.begin_link(taken)
+        self._report.put(wire.RUNNING)
 
-    def _start(self) -> Optional[Command]:
+    def _prepare(self, taken: taking.Taken) -> Optional[int]:
+        """What is done before the command starts; an exit code where it is not to start."""
+        if self._judge.has_stalled():
+            return self._end(wire.FAILED, wire.EXIT_STALLED, reason=tries.STALLED)
+        older = taking.find_alive(taken)
+        if older is not None and self._fence is not None:
+            self._recorder.note("another start of this run was alive just now: it gets time to see that it is over")
+            self._fence.wait_for_older(older, self._options.fence_interval, self.signals)
+        self._take_ports()
+        missing = tell_missing(self._env, self._options.gpus)
+        if missing:
+            self._recorder.note(missing)
+        return self._check_nodes() if self._options.network_test else None
+
+    def _check_nodes(self) -> Optional[int]:
+        from windlass_job import sick_nodes  # most jobs have one node, and need not wait for it
+
+        may_replace = self._options.replace_nodes
+        leaving = sick_nodes.check_nodes(
+            self._folder, self._env, may_replace=may_replace, recorder=self._recorder, signals=self.signals
+        )
+        return None if leaving is None else self._end(leaving.outcome, leaving.exit_code, **leaving.values)
+
+    def _take_ports(self) -> None:
+        job = self._env.get("SLURM_JOB_ID", "")
+        if not job.isdigit():
+            return
+        self._ports = ports.take_block(int(job))
+        if self._ports is None:
+            self._recorder.note("no ports are free for this job: MASTER_PORT may be taken")
+            return
+        self._env.update(ports.make_variables(self._env, self._ports.first))
+
+    def _run_command(self) -> int:
+        while True:
+            if self._fence is not None and self._fence.lost_to is not None:
+                return self._leave_fenced_off(self._fence)
+            number = self._judge.begin_try()
+            self.command = self._start(number)
+            if self.command is None:
+                return self._end(wire.FAILED, wire.EXIT_NOT_STARTED, exit_code=wire.EXIT_NOT_STARTED)
+            code = self._supervise(self.command)
+            exit_code, number_of_signal = (code, None) if code >= 0 else (None, -code)
+            self._recorder.event(wire.COMMAND_ENDED, exit_code=exit_code, signal=number_of_signal)
+            if self._fence is not None and self._fence.is_lost_now(self._options.patience / 3):
+                return self._leave_fenced_off(self._fence)
+            verdict = self._judge.judge(code)
+            if verdict.outcome != wire.RUNNING:
+                return self._end(verdict.outcome, verdict.leave_with, **verdict.values)
+            self._recorder.event(wire.COMMAND_RESTARTED, number=number + 1)
+
+    def _start(self, number: int) -> Optional[Command]:
         argv = self._options.command
+        given = {wire.ENV_TRY: str(number), wire.ENV_STOP_SIGNAL: self._options.stop_signal}
         try:
-            command = Command(argv, make_environment(self._env, self._recorder.note))
+            command = Command(argv, make_environment(dict(self._env, **given), self._recorder.note))
         except (OSError, ValueError) as error:
             self._recorder.note("cannot start {}: {}".format(argv[0], describe(error)))
             return None
         self._recorder.event(wire.COMMAND_STARTED, pid=command.pid)
-        if self._folder is not None and self._options.gauge_interval > 0:
-            start_sampling(self._folder, self._node, self._options.gauge_interval)
+        if number == 1 and self._folder is not None:
+            repeat(self._options.fence_interval, self._judge.copy_progress)
+            if self._options.gauge_interval > 0:
+                start_sampling(self._folder, slurm.load_node(self._env), self._options.gauge_interval)
         return command
 
     def _supervise(self, command: Command) -> int:
@@ -176,73 +182,61 @@ class Agent:
             code = command.poll()
             if code is not None:
                 return code
+            if self._fence is not None and self._fence.lost_to is not None:
+                return command.kill(KILL_S)
             if self.signals.is_noticed and not command.is_asked_to_stop:
                 self._pass_on(command, "notice")
             elif self.signals.is_cancelled and not command.is_asked_to_stop:
                 self._pass_on(command, "cancel")
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + self._options.heartbeat
-                self._put_status(wire.RUNNING)
+                self._report.put(wire.RUNNING)
             left = max(0.0, next_beat - time.monotonic())
             self.signals.wait(min(left, ALERT_S) if command.is_asked_to_stop else left)
 
     def _pass_on(self, command: Command, why: str) -> None:
         name = self._options.stop_signal
         self._recorder.event(wire.STOP_REQUESTED, signal=name, why=why)
-        self._status["stop_requested"] = time.time()
-        self._put_status(wire.RUNNING)
+        self._report.put(wire.RUNNING, stop_requested=time.time())
         # A cancelled job's steps have been told by Slurm itself.
-        command.ask_to_stop(self._stop, self._stop_steps if why == "notice" else None)
+        command.ask_to_stop(self._stop, (lambda: self._signal_steps(name)) if why == "notice" else None)
 
-    def _stop_steps(self) -> None:
+    def _signal_steps(self, name: str) -> threading.Thread:
         def ask() -> None:
-            problem = slurm.signal_steps(self._job, self._options.stop_signal)
+            problem = slurm.signal_steps(self._job, name)
             if problem:
                 self._recorder.note("the steps could not be told to stop: " + problem)
 
-        threading.Thread(target=ask, daemon=True).start()
-
-    def _finish(self, code: int) -> int:
-        """`code` as subprocess has it: negative for a signal."""
-        ended = {"exit_code": code, "signal": None} if code >= 0 else {"exit_code": None, "signal": -code}
-        self._recorder.event(wire.COMMAND_ENDED, **ended)
-        exit_code = as_exit_code(code)
-        outcome = self._judge(exit_code)
-        return self._end(outcome, wire.EXIT_CUT if outcome == wire.CUT else exit_code, **ended)
-
-    def _judge(self, exit_code: int) -> str:
-        if self._status["stop_requested"] is not None:
-            return wire.CUT if self.signals.is_noticed_first else wire.TERMINATED
-        if exit_code == 0:
-            return wire.DONE
-        if exit_code in KILLED:
-            # Slurm cancels steps and batch shell in no order: our own signal may still be on its way.
-            self.signals.wait_for_cancel(SAME_MOMENT_S)
-        return wire.TERMINATED if self.signals.is_cancelled else wire.FAILED
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        return thread
 
     def _end(self, outcome: str, leave_with: int, **values: Any) -> int:
-        self._status.update(values, ended=time.time())
         is_verdict = outcome != wire.TERMINATED  # there Slurm knows better, and kills who does not leave soon
-        self._put_status(outcome, is_last=is_verdict)
+        self._report.put(outcome, is_last=is_verdict, ended=time.time(), **values)
         self._recorder.event(wire.LINK_ENDED, outcome=outcome)
-        self._flush(self._get_last_s() if is_verdict else None)
-        if outcome in (wire.DONE, wire.FAILED):
+        self._report.flush(self._report.get_last_s() if is_verdict else None)
+        self._see_to_next_links(outcome)
+        self._report.flush()
+        return leave_with
+
+    def _see_to_next_links(self, outcome: str) -> None:
+        """When the status is written: whatever happens here, the laptop knows how this link ended."""
+        if outcome == wire.CUT:
+            replanning.go_on(self._env, self._report.status, self._recorder)
+        elif outcome in (wire.DONE, wire.FAILED, wire.MOVED):
             problem = slurm.cancel_later_links(self._env)
             if problem:
                 self._recorder.note("later links are still in the queue, and will end at once: " + problem)
-                self._flush()
-        return leave_with
 
-    def _flush(self, limit_s: Optional[float] = None) -> None:
-        self._recorder.flush(self._options.patience / 3 if limit_s is None else limit_s)
-
-    def _get_last_s(self) -> float:
-        """How long we stay for the last word: never longer than the job has left."""
-        left = slurm.read_time_left(self._env)
-        longest: float = self._options.patience * 2 / 3
-        return longest if left is None else min(longest, left)
-
-    def _put_status(self, state: str, *, is_last: bool = False) -> None:
-        now = time.time()
-        status = dict(self._status, state=state, updated=now, heartbeat=now)
-        self._recorder.status(status, self._get_last_s() if is_last else None)
+    def _leave_fenced_off(self, lost: fence.Fence) -> int:
+        """Without a status: it is the other's. The command is dead already."""
+        self._recorder.may_write_status = lambda: False
+        self._recorder.note("another job has taken over this run (claim {}): the command was stopped".format(lost.by))
+        self._recorder.event(wire.FENCED_OFF, by=lost.by)
+        if not lost.is_lost_to_same_job(self._job):
+            self._signal_steps("KILL").join(KILL_S)
+        lost.tell_stopped()
+        self._recorder.event(wire.LINK_ENDED, outcome=wire.FENCED)
+        self._report.flush()
+        return wire.EXIT_FENCED_OFF

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from typing import Any, Callable, List, Set
 
 PATIENCE_S = 30.0
@@ -32,6 +33,21 @@ def within(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any
     if not results:
         raise Hangs("no answer within {:g} s".format(seconds))
     return results[0]
+
+
+def repeat(interval_s: float, look: Callable[[], bool]) -> None:
+    """Look again and again, in a thread that may hang, until it has seen enough. A failure is no reason to stop."""
+
+    def work() -> None:
+        while True:
+            time.sleep(interval_s)
+            try:
+                if look():
+                    return
+            except Exception as error:
+                say("cannot look into the run folder: " + describe(error))
+
+    threading.Thread(target=work, daemon=True).start()
 
 
 def say(text: str) -> None:

@@ -11,6 +11,7 @@ Whom to ask is the difficult part:
 import os
 import signal
 import subprocess
+import time
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set
 
 from windlass_job import processes, wire
@@ -19,8 +20,10 @@ from windlass_job.signals import Signals
 
 SHELLS = frozenset(["bash", "sh", "dash", "zsh", "ksh", "tcsh", "csh", "fish", "busybox"])
 FILTERS = frozenset(["tee", "cat", "grep", "sed", "awk", "gawk", "mawk", "ts", "tr", "head", "tail", "logger"])
+KILL_S = 10.0  # for killed processes to be gone
 ALERT_S = 0.1  # how often to look once the command was asked to stop
-TASK_SIGNAL = signal.SIGUSR1  # srun hands it on as it is
+TASK_SIGNAL = signal.SIGUSR1  # they hand it on as it is, and kill their tasks at others
+STARTERS = frozenset(["srun", "mpirun"])
 
 
 class Command:
@@ -43,7 +46,7 @@ class Command:
             return code
         return None if self._has_others() else code
 
-    def ask_to_stop(self, number: int, stop_steps: Optional[Callable[[], None]] = None) -> None:
+    def ask_to_stop(self, number: int, stop_steps: Optional[Callable[[], object]] = None) -> None:
         """Send the signal to those who should have it; `stop_steps` is called for a foreign srun."""
         if self.is_asked_to_stop:
             return
@@ -56,12 +59,34 @@ class Command:
         for process in find_those_to_ask(self.pid, alive):
             self._ask(process, stop_steps)
 
-    def _ask(self, process: Process, stop_steps: Optional[Callable[[], None]]) -> None:
+    def kill(self, limit_s: float) -> int:
+        """Every process of the command, at once and whoever started it. The code as subprocess has it."""
+        deadline = time.monotonic() + limit_s
+        sessions = {self.pid}
+        while True:
+            ours = self._find_ours(sessions)
+            sessions.update(process.session for process in ours)
+            for process in ours:
+                _send(process.pid, signal.SIGKILL)
+            code = self._child.poll()
+            if (code is not None and not ours) or time.monotonic() > deadline:
+                return -signal.SIGKILL if code is None else code
+            _send(-self.pid, signal.SIGKILL)
+            time.sleep(ALERT_S / 2)
+
+    def _find_ours(self, sessions: Set[int]) -> List[Process]:
+        """Those in these sessions, and what they started in sessions of their own, as torchrun does."""
+        alive = processes.load_processes()
+        mine = [process for process in alive.values() if process.session in sessions]
+        found = {process.pid: process for first in mine for process in processes.find_tree(first.pid, alive)}
+        return list(found.values())
+
+    def _ask(self, process: Process, stop_steps: Optional[Callable[[], object]]) -> None:
         self._asked.add(process.pid)
-        if process.name != "srun":
-            _send(process.pid, self._number)
-        elif wire.RANK_ENV in processes.load_command_line(process.pid):
+        if process.name in STARTERS and wire.RANK_ENV in processes.load_command_line(process.pid):
             _send(process.pid, TASK_SIGNAL)
+        elif process.name != "srun":
+            _send(process.pid, self._number)
         elif stop_steps is not None:
             stop_steps()
 
@@ -75,12 +100,17 @@ class Command:
         return bool(alive)
 
 
-def follow(command: Command, signals: Signals, stop: int) -> int:
-    """Until the command has ended; whatever signal comes, it is asked to stop. The code as subprocess has it."""
+def follow(command: Command, signals: Signals, stop: int, is_given_up: Callable[[], bool] = lambda: False) -> int:
+    """Until the command has ended; whatever signal comes, it is asked to stop. The code as subprocess has it.
+
+    is_given_up: another job has taken over, and the command is killed.
+    """
     while True:
         code = command.poll()
         if code is not None:
             return code
+        if is_given_up():
+            return command.kill(KILL_S)
         if signals.is_noticed or signals.is_cancelled:
             command.ask_to_stop(stop)
         signals.wait(ALERT_S if command.is_asked_to_stop else 60.0)

@@ -18,12 +18,15 @@ _SUBMISSIONS = disk.as_path(wire.SUBMISSIONS)
 
 
 def get_statuses(call: "Call") -> "Answer":
-    """status.json of many runs; folders not there any more are named in `gone`, those told to stop in `stops`."""
+    """status.json of many runs; folders not there any more are named in `gone`, those told to stop in `stops`.
+
+    uid: whose jobs these are, to know who cancelled one.
+    """
     folders = call.arguments["folders"]
     statuses = [_try_json(os.path.join(disk.as_path(folder), _STATUS)) for folder in folders]
     gone = [folder for folder in folders if not os.path.isdir(disk.as_path(folder))]
     stops = {folder: stop for folder in folders for stop in _read_stop(disk.as_path(folder))}
-    return {"statuses": statuses, "gone": gone, "stops": stops}, b""
+    return {"statuses": statuses, "gone": gone, "stops": stops, "uid": os.getuid()}, b""
 
 
 def list_runs(call: "Call") -> "Answer":

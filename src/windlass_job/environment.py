@@ -2,9 +2,10 @@
 
 import json
 import os
+import time
 from typing import Callable, Dict, Mapping, Optional, Tuple
 
-from windlass_job import wire
+from windlass_job import slurm, wire
 from windlass_job.bounded import PATIENCE_S, describe, within
 from windlass_job.ranks import make_rendezvous
 
@@ -12,6 +13,8 @@ HELPFUL = {
     "PYTHONUNBUFFERED": "1",  # else the log stays empty for as long as 8 kB of it are missing
     "PYTHONFAULTHANDLER": "1",  # a crash in a library shows where
 }
+
+_BEGAN = time.time()
 
 
 def make_environment(env: Mapping[str, str], note: Callable[[str], None]) -> Dict[str, str]:
@@ -21,8 +24,21 @@ def make_environment(env: Mapping[str, str], note: Callable[[str], None]) -> Dic
     folder = env.get(wire.ENV_RUN_DIR)
     if folder:
         made.update(_load_secrets(os.path.join(folder, wire.SECRETS), note))
+        made["PYTHONPATH"] = _add_job_zip(folder, made.get("PYTHONPATH"))
+    made.update(_make_deadline(env))
     _make_checkpoint_folder(env.get(wire.ENV_CHECKPOINTS), note)
     return made
+
+
+def _add_job_zip(folder: str, path: Optional[str]) -> str:
+    """So that `from windlass_job import run` works in the command, whatever environment it activates."""
+    return os.pathsep.join([os.path.join(folder, wire.JOB_ZIP)] + ([path] if path else []))
+
+
+def _make_deadline(env: Mapping[str, str]) -> Dict[str, str]:
+    """Slurm 22.05 does not say when a job ends: it is when the agent began, and as long as a link may last."""
+    seconds = slurm.read_number(env, wire.ENV_LINK_S, 0)
+    return {wire.ENV_DEADLINE: str(int(_BEGAN + seconds)) if seconds else ""}
 
 
 def _load_secrets(path: str, note: Callable[[str], None]) -> Dict[str, str]:

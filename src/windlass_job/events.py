@@ -24,7 +24,7 @@ class Recorder:
     def __init__(self, folder: Optional[str], common: Dict[str, Any], clock: Callable[[], float] = time.time) -> None:
         """`common` goes into every event; without a folder nothing is written."""
         self._folder = folder
-        self._common = common
+        self.common = common
         self._clock = clock
         self._events: "queue.Queue[bytes]" = queue.Queue(MOST_WAITING)
         self._status: Optional[Tuple[bytes, Optional[float]]] = None
@@ -38,7 +38,7 @@ class Recorder:
     def event(self, kind: str, **values: Any) -> None:
         if self._folder is None:
             return
-        record = dict(t=round(self._clock(), 3), kind=kind, **self._common)
+        record = dict(t=round(self._clock(), 3), kind=kind, **self.common)
         record.update(values)
         with self._lock:
             try:

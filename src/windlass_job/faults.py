@@ -1,4 +1,4 @@
-"""Named points at which a test may kill the deputy, to prove that death there does no harm."""
+"""Named points at which a test may kill the deputy, or a training that saves, to prove that this does no harm."""
 
 import os
 
@@ -15,6 +15,7 @@ FAULT_POINTS = (
     "before-rename",
     "after-rename",
 )
+SAVE_POINTS = ("save-begun", "save-written", "save-sealed", "save-published", "save-removing", "save-ended")
 
 
 def pass_point(point: str) -> None:

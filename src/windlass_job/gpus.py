@@ -3,7 +3,7 @@
 import json
 import subprocess
 import threading
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from windlass_job.bounded import PATIENCE_S
 
@@ -80,6 +80,17 @@ class GpuReader:
         if child.returncode != 0:
             raise OSError("{} ended with {}".format(argv[0], child.returncode))
         return out.decode("utf-8", "replace")
+
+
+def tell_missing(env: Mapping[str, str], planned: int) -> Optional[str]:
+    """A sentence when Slurm gave this node fewer GPUs than planned. Unset says nothing: not every site sets it."""
+    shown = env.get("CUDA_VISIBLE_DEVICES")
+    if not planned or shown is None:
+        return None
+    count = 0 if shown.strip() in ("", "NoDevFiles", "-1") else len(shown.split(","))
+    if count >= planned:
+        return None
+    return "CUDA_VISIBLE_DEVICES={} names {} GPUs, {} were planned".format(shown, count, planned)
 
 
 def _make_gpu(uuid: Any, utilisation: Any, memory_mb: Any, total_mb: Any, power_w: Any) -> Gpu:

@@ -3,19 +3,26 @@
 import re
 from typing import Dict, List, Mapping, Optional
 
-FIRST_PORT = 15000  # below the range from which systems give ports by themselves (32768 and up)
-PORTS = 15000
+from windlass_job.ports import get_master_port
+
+LOOPBACK = "127.0.0.1"
+ENV_POCKET_JOB = "WINDLASS_POCKET_JOB"  # only in jobs of pocket, whose nodes are all this machine
 
 
 def make_rendezvous(env: Mapping[str, str]) -> Dict[str, str]:
-    """MASTER_ADDR and MASTER_PORT: the same on every node, and another port for another job."""
+    """MASTER_ADDR and MASTER_PORT: the same on every node, and another port for another job.
+
+    The agent has looked whether the port is free, and its word comes first: this is for tasks without one.
+    """
     nodes = env.get("SLURM_JOB_NODELIST") or env.get("SLURM_NODELIST")
     job = env.get("SLURM_JOB_ID", "")
     if not nodes or not job.isdigit():
         return {}
     return {
-        "MASTER_ADDR": read_first_host(nodes) + env.get("WINDLASS_HOST_SUFFIX", ""),
-        "MASTER_PORT": str(FIRST_PORT + int(job) % PORTS),
+        "MASTER_ADDR": LOOPBACK
+        if env.get(ENV_POCKET_JOB)
+        else read_first_host(nodes) + env.get("WINDLASS_HOST_SUFFIX", ""),
+        "MASTER_PORT": str(get_master_port(int(job))),
     }
 
 

@@ -13,10 +13,10 @@ class Signals:
     def __init__(self, notice: int, cancel: Iterable[int] = ()) -> None:
         self._notice = notice
         self._came: List[int] = []
-        self._read_end, write_end = os.pipe()
+        self._read_end, self._write_end = os.pipe()
         os.set_blocking(self._read_end, False)
-        os.set_blocking(write_end, False)
-        signal.set_wakeup_fd(write_end)
+        os.set_blocking(self._write_end, False)
+        signal.set_wakeup_fd(self._write_end)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)  # only wakes `wait`
         for number in set(cancel) | {notice}:
             signal.signal(number, self._remember)
@@ -36,13 +36,26 @@ class Signals:
     def is_cancelled(self) -> bool:
         return any(number != self._notice for number in self._came)
 
+    def wake(self) -> None:
+        """For another thread: `wait` comes back at once."""
+        try:
+            os.write(self._write_end, b"\0")
+        except BlockingIOError:
+            pass  # the pipe is full: it wakes up anyhow
+
     def wait(self, timeout_s: float) -> None:
-        """Until a signal comes, a child ends, or the time is over."""
+        """Until a signal comes, a child ends, somebody calls `wake`, or the time is over."""
         select.select([self._read_end], [], [], max(0.0, timeout_s))
         try:
             os.read(self._read_end, 4096)
         except BlockingIOError:
             pass
+
+    def wait_for_any(self, timeout_s: float) -> None:
+        """Until one of our signals has come; that of a child is none."""
+        deadline = time.monotonic() + timeout_s
+        while not self._came and time.monotonic() < deadline:
+            self.wait(deadline - time.monotonic())
 
     def wait_for_cancel(self, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s

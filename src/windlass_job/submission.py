@@ -23,10 +23,11 @@ import time
 from windlass_job import disk, wire
 from windlass_job.deputy_processes import describe_process, is_alive, is_same_boot, wait_for_group
 from windlass_job.faults import pass_point
+from windlass_job.sbatch_words import is_unclear, read_receipt_job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional, Tuple
+    from typing import Any, Dict, List, Optional, Tuple
 
     from windlass_job.deputy import Answer, Call
 
@@ -34,20 +35,6 @@ DEFAULT_TIMEOUT_S = 90
 _ALARM_S = 5.0  # after the deputy's own limit, which ends a wrapper script and what it started together
 _MARGIN_S = 30  # clocks of login nodes differ, a file server's clock too
 _LIMIT = 1 << 20  # of sbatch's words; they are one line
-
-# sbatch failed, but its request may have reached the controller: "Socket timed out on send/recv operation" is
-# known to come with a job that runs.
-UNCLEAR_WORDS = (
-    "timed out",
-    "zero bytes were transmitted",
-    "unexpected message received",
-    "communication connection failure",
-    "unable to contact slurm controller",
-    "transport endpoint",
-    "connection reset",
-    "message receive failure",
-    "message send failure",
-)
 
 _INTENT = disk.as_path(wire.INTENT)
 _RECEIPT = disk.as_path(wire.RECEIPT)
@@ -67,6 +54,7 @@ def submit(call: "Call") -> "Answer":
     os.makedirs(place, exist_ok=True)
     found = _look(place)
     if found["receipt"] is None and found["intent"] is None:
+        arguments = dict(arguments, argv=_make_argv(arguments))
         pass_point("before-intent")
         intent = _make_intent(arguments)
         if not _claim(place, intent):
@@ -77,6 +65,18 @@ def submit(call: "Call") -> "Answer":
     if found["receipt"] is None:
         return dict(_tell_unclear(found), existed=True), b""
     return dict(_tell_receipt(found["receipt"]), existed=True), b""
+
+
+def _make_argv(arguments: "Dict[str, Any]") -> "List[str]":
+    """after: the number of the submission whose end this one waits for, however it ends."""
+    argv = list(arguments["argv"])
+    if arguments.get("after") is None:
+        return argv
+    before = _look(_find_place(dict(arguments, number=arguments["after"])))["receipt"] or {}
+    job_id = read_receipt_job(before)
+    if job_id is None:
+        raise disk.Refused("no-job", "submission %s has no job that could be waited for" % arguments["after"])
+    return argv[:1] + ["--dependency=afterany:" + job_id] + argv[1:]
 
 
 def look_at_submission(call: "Call") -> "Answer":
@@ -211,7 +211,7 @@ def _run_submission(place: bytes, intent: "Dict[str, Any]", arguments: "Dict[str
         pass_point("after-sbatch")
         out, err = _read_words(place)
         err = err or problem
-        if _is_unclear(exit_code, out, err, arguments):
+        if is_unclear(exit_code, out, err, arguments.get("unclear_words")):
             found = _look(place)
             if not found["in_flight"]:
                 _mark_ended(place, intent)
@@ -369,18 +369,6 @@ def _read_words(place: bytes) -> "Tuple[str, str]":
         except FileNotFoundError:
             words.append("")
     return words[0], words[1]
-
-
-def _is_unclear(exit_code: "Optional[int]", out: str, err: str, arguments: "Dict[str, Any]") -> bool:
-    """Stopped in the middle, success without a job id, failure with one, or a failure on the way to the controller."""
-    if exit_code is None or exit_code < 0:
-        return True
-    if exit_code == 0:
-        return not out.strip()
-    # A centre's wrapper may stumble after the real sbatch has told the number: then there is a job all the same.
-    if any(line.strip().partition(";")[0].isdigit() for line in out.splitlines()):
-        return True
-    return any(words in err.lower() for words in arguments.get("unclear_words") or UNCLEAR_WORDS)
 
 
 def _tell_unclear(found: "Dict[str, Any]") -> "Dict[str, Any]":

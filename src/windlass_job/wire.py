@@ -21,10 +21,12 @@ EVENTS = "events.jsonl"  # what happened, a line each
 STATUS = "status.json"  # the last word of the agent, replaced whole
 GAUGES = "gauges"  # one file a node
 METRICS = "metrics"  # metrics/LINK.RANK.jsonl: what run.log told
+SPARK_LOGS = "spark"  # launcher spark: what its daemons said, and its event logs
 PROGRESS = "progress.json"  # what run.progress told last, replaced whole
 NETWORK_TEST = "network"  # network/JOB.ATTEMPT/NODE.json: whom each node could talk to before the training
-CLAIMS = "claims"  # claims/LINK.SUBMISSION.ATTEMPT: the job that took this link; the highest counts
+CLAIMS = "claims"  # claims/LINK.SUBMISSION.ATTEMPT: who took a link; the greatest submission, link, attempt counts
 CLAIM = "{link}.{number}.{attempt}"
+CLAIM_HOLDER = "{number}.holder"  # the job, or array, that a submission belongs to
 STOP = "stop"  # holds the number of the last submission whose links must not start any more
 SUBMISSIONS = "submissions"  # submissions/NUMBER/: intent.json, sbatch.out, sbatch.err, receipt.json
 INTENT = "intent.json"  # written before sbatch is called
@@ -50,9 +52,26 @@ ENV_LINKS = "WINDLASS_LINKS"  # the last link that is planned
 ENV_NUMBER = "WINDLASS_SUBMISSION"  # 1 for the first submission, one more for each resume
 ENV_CHECKPOINTS = "WINDLASS_CHECKPOINT_DIR"  # from [checkpoint] folder; the agent makes it
 ENV_ATTEMPT = "WINDLASS_ATTEMPT"  # which start of this link; set by the agent
+ENV_START = "WINDLASS_START"  # tells this start of the agent from all others; set by the agent
+ENV_TRY = "WINDLASS_TRY"  # which start of the command within this attempt; set by the agent
+ENV_DEADLINE = "WINDLASS_DEADLINE"  # when the job ends by the plan, in seconds since 1970: Slurm 22.05 does not say it
+ENV_STOP_SIGNAL = "WINDLASS_STOP_SIGNAL"  # by which the command is asked to stop, such as TERM; set by the agent
+ENV_PORTS = "WINDLASS_PORT_BLOCK"  # the first of this job's 16 ports on its first node, which the agent holds
 ENV_CHAIN = "WINDLASS_CHAIN"  # how the next link comes: array, dependency or requeue
+ENV_CHAIN_FIRST = "WINDLASS_CHAIN_FIRST"  # the first submission of this chain; by dependency each link is one
+ENV_LINK_S = "WINDLASS_LINK_S"  # how many seconds a link has by the plan
+ENV_NOTICE_S = "WINDLASS_NOTICE_S"  # how long before its end it is asked to stop
 ENV_SITE = "WINDLASS_SITE"  # the site's name
 ENV_TOKEN = "WINDLASS_TOKEN"  # how the job is known again
+ENV_REPLICA = "WINDLASS_REPLICA"  # launcher mps: which copy of the command this is, from 0
+ENV_REPLICAS = "WINDLASS_REPLICAS"  # launcher mps: how many there are
+ENV_SPARK_SECRET = "WINDLASS_SPARK_SECRET"  # launcher spark: what its processes know each other by
+
+# ---- ports: a job has the block FIRST_PORT + PORT_BLOCK * (its number % PORT_BLOCKS) ---------------
+
+FIRST_PORT = 10000  # all below the range from which systems give ports by themselves (32768 and up)
+PORT_BLOCK = 16  # the first is held by the agent, the second is MASTER_PORT, the rest is for launchers
+PORT_BLOCKS = 1250
 
 # ---- events: {"t": seconds, "kind": ..., "link": 1, "job": "45_1", "node": "n1", ...} ------------
 
@@ -60,24 +79,41 @@ LINK_STARTED = "link_started"  # python, nodes, cpus, restart
 COMMAND_STARTED = "command_started"  # pid
 STOP_REQUESTED = "stop_requested"  # signal: the end of time is near, or somebody cancelled
 COMMAND_ENDED = "command_ended"  # exit_code, signal
+COMMAND_RESTARTED = "command_restarted"  # number of the new try, exit_code, signal: it broke down after saving
+FENCED_OFF = "fenced_off"  # by: the greater claim; the command was killed
 LINK_ENDED = "link_ended"  # outcome
+REPLANNED = "replanned"  # unit_s, left, needs_s, links_needed, links_left, time_limit_s
+NETWORK_TESTED = "network_tested"  # is_well, sentence, sick, figures: before the command, on several nodes
 NOTE = "note"  # text: something the agent could not do, and went on without
 
 # ---- outcomes of a link -------------------------------------------------------------------------
 
-DONE = "done"  # the command ended by itself with 0
+DONE = "done"  # the command ended by itself with 0, or has said that it is finished
 CUT = "cut"  # the wall clock was near: asked to stop; the next link goes on
 FAILED = "failed"  # the command ended by itself with something else
 TERMINATED = "terminated"  # cancelled or preempted: Slurm knows which
 SKIPPED = "skipped"  # nothing left to do, or told to stop
 DUPLICATE = "duplicate"  # another job holds this link
+MOVED = "moved"  # nodes could not talk: the rest was submitted again without them
+FENCED = "fenced"  # another job has taken over
 RUNNING = "running"  # status.json only
+
+NO_LINK_LEFT = "all links are used"  # reason in status.json of a job that Slurm started once more than was planned
 
 # ---- the job zip's commands ---------------------------------------------------------------------
 
+NETWORK_TASK = "network-task"  # one task a node: whom it can talk to
 RANK_ENV = "rank-env"  # the first process of each task of srun: sets its rank
+MPI = "mpi"  # on the first node: finds out which --mpi= of srun the program's MPI speaks
+MPS = "mps"  # one task a node: copies of the command that share a GPU
+SECRET = "secret"  # on the first node: a word that only the processes of this job know
+SPARK = "spark"  # one task a node: its part of a Spark cluster
 
 # ---- the agent's own exit codes -----------------------------------------------------------------
 
 EXIT_CUT = 0  # a cut link is no failure: `afterok` chains and mails stay quiet
+EXIT_FENCED_OFF = 120  # a greater claim was made: the command was killed
+EXIT_STALLED = 121  # the command ended well, but two links in a row saved nothing
+EXIT_MOVED = 0  # the rest of the run waits in another job
+EXIT_NETWORK = 122  # the nodes could not talk to each other: the command was not started
 EXIT_NOT_STARTED = 127  # the command could not be started

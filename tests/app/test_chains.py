@@ -16,12 +16,12 @@ from windlass.core.record import RunState
 pytestmark = [pytest.mark.parametrize("session", ENGINES, indirect=True), pytest.mark.slow]
 
 # Slurm counts limits in whole minutes and sends the notice up to a minute early; pocket counts seconds.
-_PACE = {"here": ("20s", "8s", "3s", 100), "slurm-local": ("8m", "1m", "5s", 900), "slurm-ssh": ("8m", "1m", "5s", 900)}
+PACE = {"here": ("20s", "8s", "3s", 100), "slurm-local": ("8m", "1m", "5s", 900), "slurm-ssh": ("8m", "1m", "5s", 900)}
 
 
 @pytest.fixture
 def project(tmp_path: Path, site_name: str) -> Path:
-    total, link, notice, steps = _PACE[site_name]
+    total, link, notice, steps = PACE[site_name]
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "train.py").write_text(TRAINING)
@@ -44,7 +44,7 @@ def test_a_long_training_finishes_over_several_links(session: Session, project: 
     assert record.state is RunState.DONE, words
     assert len(starts) >= 2, words
     assert starts == sorted(set(starts)), "a link began where an earlier one had begun"
-    _wait_until_the_queue_is_empty(session, site_name)
+    wait_until_the_queue_is_empty(session, site_name)
 
 
 def test_a_chain_that_is_too_short_says_so(session: Session, project: Path, site_name: str) -> None:
@@ -62,10 +62,10 @@ def test_a_failure_ends_the_chain(session: Session, project: Path, site_name: st
     record = wait(session, start(session, project, site_name, run__command="exit 4"))
 
     assert (record.state, record.exit_code, record.link) == (RunState.FAILED, 4, 1)
-    _wait_until_the_queue_is_empty(session, site_name)
+    wait_until_the_queue_is_empty(session, site_name)
 
 
-def _wait_until_the_queue_is_empty(session: Session, site_name: str) -> None:
+def wait_until_the_queue_is_empty(session: Session, site_name: str) -> None:
     """No allocation is burned after the end: the links that were left have gone."""
     cluster = session.cluster(session.site(site_name))
     deadline = time.monotonic() + 30

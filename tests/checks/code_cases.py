@@ -12,7 +12,7 @@ from windlass.core.site import GpuDialect, GpuKind, Login, Rules, Site, Software
 from windlass.core.source.code import Binary, Code, Language, SourceFile
 
 ONE_GPU = replace(PLAN, partition="gpu", gpus_per_node=1, gpu_dialect=GpuDialect.GRES, cpus_per_task=8)
-FOUR_GPUS = replace(ONE_GPU, gpus_per_node=4, tasks_per_node=4)
+FOUR_GPUS = replace(ONE_GPU, gpus_per_node=4, tasks_per_node=4, processes_per_node=4)
 REMOTE = replace(SITE, login=Login(host="login.example.org"))
 OFFLINE = replace(REMOTE, rules=Rules(compute_internet=False))
 NO_HOME = replace(REMOTE, rules=Rules(jobs_from_home=False))

@@ -1,4 +1,4 @@
-"""C204, C205, C208, C222 to C224: what happens when one job ends and another begins."""
+"""C204, C205, C222 to C224: what happens when one job ends and another begins."""
 
 from dataclasses import replace
 
@@ -21,12 +21,11 @@ EXAMPLES = {
         says="the run needs 4 links; arrays here end at 3",
         refusal="Invalid job array specification",
         also_trips=(case(plan=CHAIN, facts=Facts(max_array=0), site=with_rules(max_array=1000)),),
-        also_passes=(case(facts=Facts(max_array=1)), case(plan=CHAIN)),
-    ),
-    "C208": Example(
-        trips=case(plan=CHAIN, site=with_rules(chain=ChainStyle.REQUEUE)),
-        passes=case(plan=replace(CHAIN, links=1), site=with_rules(chain=ChainStyle.REQUEUE)),
-        says="alpha prefers chains by requeue; this one is an array of 4, one at a time",
+        also_passes=(
+            case(facts=Facts(max_array=1)),
+            case(plan=CHAIN),
+            case(plan=replace(CHAIN, chain=ChainStyle.DEPENDENCY), facts=Facts(max_array=4)),
+        ),
     ),
     "C222": Example(
         trips=case(facts=seen(PUSHED), plan=ONE_GPU),

@@ -38,7 +38,7 @@ EXAMPLES = {
             code_case(
                 LOADER,
                 "DataLoader(d, num_workers=6)",
-                plan=replace(ONE_GPU, launcher="torchrun", gpus_per_node=4, cpus_per_task=16),
+                plan=replace(ONE_GPU, launcher="torchrun", gpus_per_node=4, processes_per_node=4, cpus_per_task=16),
             ),
         ),
         also_passes=(

@@ -2,9 +2,10 @@
 # Break the running cluster in one way, or mend it.
 #   break.sh kill-node NODE         power cut: its slurmd and every process on it are gone
 #   break.sh cut-network NODE       its cable is out; what runs on it goes on
+#   break.sh mute NODE              nobody can talk to it over the fabric; Slurm sees nothing of that
 #   break.sh stop-controller [-k]   slurmctld; -k: killed, without saving its state
 #   break.sh stop-database          slurmdbd
-#   break.sh start-node NODE | plug-network NODE | start-controller | start-database
+#   break.sh start-node NODE | plug-network NODE | unmute NODE | start-controller | start-database
 #   break.sh mend                   all of these, where needed
 #   break.sh on NODE COMMAND...     run a command as root on a node
 set -euo pipefail
@@ -17,14 +18,16 @@ for part in "$here"/parts/*.sh; do . "$part"; done
 main() {
   [ "$(id -u)" = 0 ] || die "must be root"
   case ${1:-} in
-    kill-node | cut-network | start-node | plug-network | on) check_node "${2:-}" ;;
+    kill-node | cut-network | mute | start-node | plug-network | unmute | on) check_node "${2:-}" ;;
   esac
   [ "${1:-}" != on ] || run_on_node "${@:2}"
   take_turn "$here/break.sh" "$@"
   case ${1:-} in
     kill-node) kill_node "$2" ;;
-    cut-network) ip link set "wl-$2" down ;;
-    plug-network) ip link set "wl-$2" up ;;
+    cut-network) set_cables "$2" down ;;
+    plug-network) set_cables "$2" up ;;
+    mute) mute_node "$2" ;;
+    unmute) unmute_node "$2" ;;
     start-node) node_is_running "$2" || start_node "$2" ;;
     stop-controller) if [ "${2:-}" = -k ]; then stop_controller KILL; else stop_controller; fi ;;
     start-controller) is_running "$run/slurmctld.pid" slurmctld || start_controller ;;
@@ -50,7 +53,8 @@ mend() {
   is_running "$run/slurmdbd.pid" slurmdbd || start_slurmdbd
   is_running "$run/slurmctld.pid" slurmctld || start_controller
   for node in "${nodes[@]}"; do
-    is_plugged "$node" || ip link set "wl-$node" up
+    is_plugged "$node" || set_cables "$node" up
+    can_talk "$node" || unmute_node "$node"
     node_is_running "$node" || start_node "$node"
   done
   wait_until 60 wake_nodes || die "some nodes do not come back: $(sinfo -h -N -o '%N %T' | sort -u | tr '\n' ' ')"

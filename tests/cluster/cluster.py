@@ -84,6 +84,13 @@ class SlurmCluster:
         """Slurm sees it again at its next ping, up to 30 s later."""
         self._break("plug-network", f"node{node}")
 
+    def mute_node(self, node: int) -> None:
+        """Nobody can talk to it over the fabric (names nodeNi); Slurm goes on as if nothing were wrong."""
+        self._break("mute", f"node{node}")
+
+    def unmute_node(self, node: int) -> None:
+        self._break("unmute", f"node{node}")
+
     def stop_controller(self, *, kill: bool = False) -> None:
         """Killed, slurmctld forgets what happened in its last seconds."""
         self._break("stop-controller", *(["-k"] if kill else []))

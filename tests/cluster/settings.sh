@@ -5,6 +5,8 @@ login_port=${WINDLASS_CLUSTER_LOGIN_PORT:-22022}
 jump_port=${WINDLASS_CLUSTER_JUMP_PORT:-22023}
 database_port=${WINDLASS_CLUSTER_DATABASE_PORT:-23306}
 network=${WINDLASS_CLUSTER_NETWORK:-10.77.0}
+# A second network for the trainings, as many centres have one: node1i is node1 there.
+fabric=${WINDLASS_CLUSTER_FABRIC:-10.77.1}
 # auto, yes or no: real memory and device limits need writable cgroups v1.
 cgroups=${WINDLASS_CLUSTER_CGROUPS:-auto}
 

@@ -18,6 +18,7 @@ main() {
   for node in "${nodes[@]}"; do
     show "slurmd.$node" is_running "$run/slurmd.$node.pid" slurmd
     show "network.$node" is_plugged "$node"
+    show "fabric.$node" can_talk "$node"
   done
   exit "$status"
 }

@@ -4,6 +4,7 @@ WINDLASS_GOLDEN=write writes them anew.
 """
 
 import subprocess
+from argparse import ArgumentParser
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,14 +13,16 @@ import pytest
 
 from tests.builders import GPU, GPU_NODE, HOUR, PLAN, SITE, SPEC, plan_for
 from tests.goldens import check_golden
+from windlass.core.chain import list_submissions
 from windlass.core.codec import from_json, to_json
 from windlass.core.facts import Association, Facts, SeenPartition
 from windlass.core.job import make_script, make_token, make_workdir
 from windlass.core.plan import Plan
 from windlass.core.planning import Attempt, make_plan
-from windlass.core.run import Checkpoint, Environment, Resources
+from windlass.core.run import Checkpoint, Environment, Resources, RunSpec
 from windlass.core.site import (
     Accounting,
+    ChainStyle,
     CostUnit,
     GpuDialect,
     ModuleSystem,
@@ -33,6 +36,7 @@ from windlass.core.site import (
 from windlass.errors import PlanError, WindlassError
 from windlass.launchers import LAUNCHERS
 from windlass.pocket.directives import read_directives
+from windlass_job.agent import add_options
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -74,6 +78,10 @@ def plan_resumed() -> Plan:
     return make_plan(spec, SITE, Facts(), attempt, launchers=LAUNCHERS)
 
 
+def _chain_by(style: ChainStyle) -> RunSpec:
+    return replace(CHAIN, checkpoint=replace(CHAIN.checkpoint, chain=style))
+
+
 SHAPES = {
     "here-one-cpu": lambda: plan_for(
         Resources(), site=HERE, facts=Facts(partitions=(SeenPartition(name="pocket", cpus_per_node=8),))
@@ -83,6 +91,8 @@ SHAPES = {
     ),
     "one-node-srun": lambda: plan_for(Resources(gpus=4, time=HOUR)),
     "two-nodes-torchrun-chain": lambda: plan_for(spec=CHAIN, site=FABRIC),
+    "chain-by-requeue": lambda: plan_for(spec=_chain_by(ChainStyle.REQUEUE)),
+    "second-link-by-dependency": lambda: list_submissions(plan_for(spec=_chain_by(ChainStyle.DEPENDENCY)))[1],
     "gpus-per-node": lambda: plan_for(
         Resources(gpus=2, gpu="a100"), site=replace(SITE, rules=Rules(gpu_dialect=GpuDialect.GPUS_PER_NODE))
     ),
@@ -202,3 +212,24 @@ def test_processes_of_one_task_share_its_cores() -> None:
     assert (torchrun.cpus_per_task, srun.cpus_per_task) == (64, 16)
     assert "OMP_NUM_THREADS=16\n" in make_script(torchrun)
     assert "OMP_NUM_THREADS=16\n" in make_script(srun)
+
+
+@pytest.mark.parametrize("pattern", ["^Training is done$", "--help", "a'b\"c $HOME `id` \\d+", "é|x"])
+def test_what_means_done_reaches_the_agent_as_it_was_written(tmp_path: Path, pattern: str) -> None:
+    """By way of the script, bash and the agent's own reading of its words."""
+    plan = replace(PLAN, done_file="out dir/done", done_pattern=pattern, restart=True, gpus_per_node=4)
+    start = make_script(plan).split("# The agent takes this link")[1].partition("\n")[2]
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
+    program.chmod(0o755)
+
+    said = subprocess.run(
+        ["bash", "-c", start], env={"windlass_python": str(program)}, capture_output=True, check=True
+    ).stdout
+    words = said.decode().split("\0")
+    parser = ArgumentParser()
+    add_options(parser)
+    options = parser.parse_args(words[words.index("agent") + 1 : words.index("--")])
+
+    assert (options.done_file, options.done_pattern) == ("out dir/done", pattern)
+    assert (options.restart, options.gpus) == (True, 4)

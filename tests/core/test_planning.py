@@ -250,7 +250,7 @@ def test_one_process_needs_no_launcher(resources: Resources, launcher: str) -> N
 
 
 def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:
-    with pytest.raises(PlanError, match="there is no launcher 'mpirun'; there are single, srun, torchrun"):
+    with pytest.raises(PlanError, match=r"there is no launcher 'mpirun'; there are single, .*torchrun"):
         plan_for(spec=replace(SPEC, launcher="mpirun"))
 
 

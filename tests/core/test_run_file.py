@@ -186,6 +186,23 @@ def test_a_wrong_resource_is_refused_in_words(written: str, words: str) -> None:
     assert words in found
 
 
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ('done_pattern = "done ("', "is no regular expression: missing ), unterminated subpattern"),
+        ('done_pattern = "x*"', "fits an empty line too"),
+        ('done_pattern = ""', "empty"),
+        ('done_file = "../final.pt"', "cannot lead out of its folder"),
+        ('done_file = "/scratch/final.pt"', "must be relative"),
+        ('chain = "arrays"', 'did you mean "array"'),
+    ],
+)
+def test_a_wrong_checkpoint_is_refused_in_words(written: str, words: str) -> None:
+    (found,) = problems(f'[run]\ncommand = "x"\n[checkpoint]\n{written}')
+
+    assert words in found
+
+
 @pytest.mark.parametrize("key", ["account", "partition", "qos", "constraint", "reservation", "gpu"])
 @pytest.mark.parametrize(
     "value",

@@ -20,6 +20,13 @@ from windlass.core.facts import Association, Facts, SeenPartition, SeenQuota
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
 
+
+def _asked_after(seconds: float) -> tuple[Event, ...]:
+    """Of a link that may last an hour."""
+    started = Event(kind="link_started", time=1000, link=1)
+    return started, Event(kind="stop_requested", time=1000 + seconds, link=1, text="notice")
+
+
 EXAMPLES: dict[str, Example] = {
     "D001": Example(trips=waits("Priority", WaitingKind.TURN), passes=after(RUNNING), says="told in words"),
     "D002": Example(
@@ -261,5 +268,20 @@ EXAMPLES: dict[str, Example] = {
         trips=Symptoms(record=RUNNING, events=(Event(kind="link_started", restart=1),)),
         passes=Symptoms(record=RUNNING, events=(Event(kind="link_started", restart=0),)),
         says="Slurm has started it again once",
+    ),
+    "D306": Example(
+        trips=Symptoms(record=replace(RUNNING, interrupted="link 2: preempted")),
+        passes=Symptoms(record=RUNNING),
+        says="an earlier link did not end by itself: link 2: preempted",
+    ),
+    "D307": Example(
+        trips=Symptoms(record=replace(RUNNING, link=2, links=3, links_needed=3)),
+        passes=Symptoms(record=replace(RUNNING, link=2, links=3, links_needed=1)),
+        says="by its pace it needs 2 more links than it has",
+    ),
+    "D308": Example(
+        trips=Symptoms(record=RUNNING, plan=PLAN, events=_asked_after(600)),
+        passes=Symptoms(record=RUNNING, plan=PLAN, events=_asked_after(3420)),
+        says="link 1 was asked to stop 50 min before its time was up",
     ),
 }

@@ -53,7 +53,7 @@ EXAMPLES: dict[str, Example] = {
             after(RUNNING, "Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/8", "Epoch 1: 3 %"), now=1200.0
         ),
         says="Lightning's processes and Slurm's tasks do not match: some wait for others that never come",
-        sets=(("run.launcher", '"srun"'),),
+        sets=(("run.launcher", '"lightning"'),),
     ),
     "D405": Example(
         trips=after(FAILED, 'The application appears to have been direct launched using "srun",'),
@@ -94,6 +94,56 @@ EXAMPLES: dict[str, Example] = {
         trips=after(FAILED, "srun: error: node2: task 3: Exited with exit code 1"),
         passes=after(FAILED, "srun: error: Unable to allocate resources: Invalid partition name specified"),
         says="one process died, and the others ended because of it",
+    ),
+    "D410": Example(
+        trips=after(
+            FAILED,
+            "terminate called without an active exception",
+            "srun: error: node2: task 1: Aborted (core dumped)",
+        ),
+        passes=after(FAILED, "terminate called after throwing an instance of 'std::bad_alloc'", "Aborted"),
+        says="a process of PyTorch gave up at its very end, when threads of Gloo were still running",
+    ),
+    "D411": Example(
+        trips=after(
+            FAILED,
+            "Traceback (most recent call last):",
+            '  File "train.py", line 9, in <module>',
+            "ValueError: Attempt to convert a value (PerReplica:{",
+        ),
+        passes=after(FAILED, "ValueError: Attempt to convert a value (None) with an unsupported type"),
+        says="Keras 3 cannot train with MultiWorkerMirroredStrategy",
+        sets=(("run.env.TF_USE_LEGACY_KERAS", '"1"'),),
+    ),
+    "D412": Example(
+        trips=after(
+            FAILED,
+            "Traceback (most recent call last):",
+            '  File "/venv/tensorflow/python/distribute/cluster_resolver/slurm_cluster_resolver.py", line 323, in x',
+            "ValueError: range() arg 3 must not be zero",
+        ),
+        passes=after(FAILED, "ValueError: range() arg 3 must not be zero"),
+        says="TensorFlow's SlurmClusterResolver cannot tell which workers there are",
+        sets=(("run.launcher", '"tensorflow"'),),
+    ),
+    "D413": Example(
+        trips=replace(
+            after(RUNNING, *["rank 0 of 1 on node1"] * 4),
+            plan=replace(PLANNED, launcher="srun", nodes=2, processes_per_node=2),
+        ),
+        passes=replace(
+            after(RUNNING, *["rank 0 of 1 on node1"] * 4), plan=replace(PLANNED, nodes=1, processes_per_node=1)
+        ),
+        says="each of the 4 processes believes to be alone: its MPI and srun do not match",
+        sets=(("run.launcher", '"mpi"'),),
+    ),
+    "D414": Example(
+        trips=after(
+            replace(FAILED, exit_code=122, reason="node3 is mute; windlass resume digits --exclude node3"),
+            "windlass: network test: node3 cannot be reached by the 3 others: connection timed out (10.0.0.3:15234)",
+        ),
+        passes=after(FAILED, "windlass: network test: 4 nodes talk to each other", "RuntimeError: shapes differ"),
+        says="node3 cannot be reached by the 3 others: connection timed out (10.0.0.3:15234)",
     ),
     "D501": Example(
         trips=Symptoms(

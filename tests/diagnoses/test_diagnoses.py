@@ -91,7 +91,9 @@ def test_a_resume_that_would_begin_anew_is_called_so() -> None:
 
 
 def test_a_run_with_checkpoints_goes_on_from_them() -> None:
-    (found,) = diagnose(Symptoms(record=CUT, plan=replace(PLAN, checkpoint_folder="c"), events=ASKED))
+    plan = replace(PLAN, link_time=timedelta(minutes=3), notice=timedelta(seconds=9), checkpoint_folder="c")
+
+    (found,) = diagnose(Symptoms(record=CUT, plan=plan, events=ASKED))
 
     assert (found.hint, found.evidence, found.patch) == (f"windlass resume {CUT.run_id}", (), ())
 

@@ -23,10 +23,12 @@ exit $status
 class Reader:
     """Has a home and a folder with a training; `cd` and `export` last."""
 
-    def __init__(self, home: Path, project: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, project: Path, env: Mapping[str, str], *, programs: Path | None = None) -> None:
+        """programs: a folder of the reader's own, first on the path."""
         self.project = project
-        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._env = {**os.environ, **env, "PATH": programs, "READER_ENV": str(home / "reader-env.sh")}
+        path = [str(one) for one in (programs, Path(sys.executable).parent) if one]
+        path.append(os.environ["PATH"])
+        self._env = {**os.environ, **env, "PATH": os.pathsep.join(path), "READER_ENV": str(home / "reader-env.sh")}
 
     def follow(self, block: Block) -> None:
         """Do what a block says: write its file, or type its commands."""

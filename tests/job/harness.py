@@ -14,6 +14,7 @@ from typing import Any
 
 from windlass.edges.job_zip import make_job_zip
 
+_QUICK = ("--gauge-interval=0", "--fence-interval=0.1")
 _VERSIONS = tuple(f"3.{minor}" for minor in range(6, 14))
 
 
@@ -82,7 +83,7 @@ class Job:
         self.folder.mkdir(exist_ok=True)
         zip_path = self.home / "windlass_job.pyz"
         zip_path.write_bytes(make_job_zip())
-        argv = [self.python, "-I", str(zip_path), "agent", "--gauge-interval=0", *self.options, "--", *command]
+        argv = [self.python, "-I", str(zip_path), "agent", *_QUICK, *self.options, "--", *command]
         with (self.home / "job.log").open("ab") as log:
             process = subprocess.Popen(
                 argv, cwd=self.home, env=self._make_env(), stdout=log, stderr=log, pass_fds=self.pass_fds

@@ -150,10 +150,34 @@ def test_the_command_gets_what_helps(some_job: Job) -> None:
         "WINDLASS_CHECKPOINT_DIR": str(some_job.home / "deep" / "checkpoints"),
     }
 
-    some_job.run("bash", "-c", "echo $MASTER_ADDR $MASTER_PORT $PYTHONUNBUFFERED $PYTHONFAULTHANDLER")
+    some_job.run("bash", "-c", "echo $MASTER_ADDR $PYTHONUNBUFFERED $PYTHONFAULTHANDLER")
 
-    assert some_job.log == "gpu003-ib0 15045 1 0\n"
+    assert some_job.log == "gpu003-ib0 1 0\n"
     assert (some_job.home / "deep" / "checkpoints").is_dir()
+
+
+def test_the_command_knows_which_start_it_is_and_how_it_is_stopped(some_job: Job) -> None:
+    some_job.options = ("--stop-signal=INT",)
+    some_job.run("false")
+
+    some_job.run(
+        "bash", "-c", "echo $WINDLASS_SUBMISSION.$WINDLASS_LINK.$WINDLASS_ATTEMPT.$WINDLASS_TRY $WINDLASS_STOP_SIGNAL"
+    )
+
+    assert some_job.log == "1.1.2.1 INT\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [("0,1", "CUDA_VISIBLE_DEVICES=0,1 names 2 GPUs, 4 were planned"), ("NoDevFiles", "names 0 GPUs"), ("0,1,2,3", "")],
+)
+def test_missing_gpus_are_told_and_the_command_runs(some_job: Job, shown: str, says: str) -> None:
+    some_job.options = ("--gpus=4",)
+    some_job.env = {"CUDA_VISIBLE_DEVICES": shown}
+
+    assert some_job.run("echo", "ran") == 0
+    assert says in some_job.log
+    assert some_job.log.count("\n") == (2 if says else 1)
 
 
 def test_secrets_reach_the_command_and_nothing_else(some_job: Job) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST, Job
 
 
 @pytest.fixture(params=list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))
@@ -16,6 +16,13 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Job:
 # Leaves a claim and a status that says `running`, as a node that lost its power does.
 DIE = "until [ -e run/status.json ]; do sleep 0.02; done; kill -9 $PPID"
 COUNT = ("bash", "-c", "echo once >> count; exit 1")
+CUT = ("bash", "-c", "kill -USR1 $PPID; sleep 60")
+
+
+def as_link(number: int, array: int = 45) -> dict[str, str]:
+    """The variables of one task of an array."""
+    task = {"SLURM_ARRAY_JOB_ID": str(array), "SLURM_ARRAY_TASK_ID": str(number), "SLURM_JOB_ID": str(array + number)}
+    return {"WINDLASS_LINK": str(number), **task}
 
 
 def test_a_second_job_for_the_same_link_does_nothing(job: Job) -> None:
@@ -51,8 +58,9 @@ def test_a_job_that_slurm_starts_again_after_a_failure_goes_on(job: Job) -> None
 
 @pytest.mark.parametrize("end", ["true", "false"])
 def test_after_the_end_a_later_link_leaves_at_once(job: Job, end: str) -> None:
+    job.env = as_link(1)
     job.run(end)
-    job.env = {"WINDLASS_LINK": "2", "SLURM_JOB_ID": "46"}
+    job.env = as_link(2)
 
     code = job.run(*COUNT)
 
@@ -63,8 +71,9 @@ def test_after_the_end_a_later_link_leaves_at_once(job: Job, end: str) -> None:
 
 
 def test_after_a_cut_the_next_link_goes_on(job: Job) -> None:
-    job.run("bash", "-c", "kill -USR1 $PPID; sleep 60")
-    job.env = {"WINDLASS_LINK": "2", "SLURM_JOB_ID": "46"}
+    job.env = as_link(1)
+    job.run(*CUT)
+    job.env = as_link(2)
 
     assert job.run("true") == 0
     assert (job.status["state"], job.status["link"]) == ("done", 2)
@@ -90,9 +99,10 @@ def test_a_run_that_was_told_to_stop_starts_no_link(job: Job) -> None:
 
 
 def test_a_link_told_to_stop_after_a_cut_says_so(job: Job) -> None:
-    job.run("bash", "-c", "kill -USR1 $PPID; sleep 60")
+    job.env = as_link(1)
+    job.run(*CUT)
     (job.folder / "stop").write_text("1\n")
-    job.env = {"WINDLASS_LINK": "2", "SLURM_JOB_ID": "46"}
+    job.env = as_link(2)
 
     assert job.run(*COUNT) == 0
     assert (job.status["state"], job.status["link"]) == ("skipped", 2)
@@ -156,7 +166,7 @@ def test_the_end_cancels_the_links_that_still_wait(job: Job, end: str) -> None:
 def test_the_last_link_and_a_cut_one_cancel_nothing(job: Job) -> None:
     job.add_program("scancel", 'echo "$@" >> cancelled')
     job.env.update(SLURM_ARRAY_JOB_ID="45", SLURM_ARRAY_TASK_ID="2", SLURM_ARRAY_TASK_MAX="5")
-    job.run("bash", "-c", "kill -USR1 $PPID; sleep 60")
+    job.run(*CUT)
     job.env.update(WINDLASS_LINK="5", SLURM_ARRAY_TASK_ID="5")
     job.run("true")
 
@@ -172,14 +182,65 @@ def test_a_cancellation_that_fails_only_leaves_a_note(job: Job) -> None:
     assert "later links are still in the queue, and will end at once: scancel: error: no controller" in job.log
 
 
-def test_a_job_that_was_given_up_too_early_leaves_the_status_to_its_successor(job: Job) -> None:
-    job.options = ("--heartbeat=0.05",)
-    with job.start("bash", "-c", "until [ -e successor-ended ]; do sleep 0.02; done; exit 3") as process:
-        wait_until(lambda: (job.folder / "status.json").exists(), "the first is up")
-        successor = job.run("true")
-        (job.home / "successor-ended").touch()
-        code = process.wait(20)
+def test_a_second_array_of_one_submission_trains_no_link(job: Job) -> None:
+    job.env = as_link(1)
+    job.run(*CUT)
+    job.env = as_link(2, array=90)
 
-    assert (successor, code) == (0, 3)
-    assert (job.status["state"], job.status["attempt"]) == ("done", 2)
-    assert "another job has taken over this link: its status is left alone" in job.log
+    assert job.run(*COUNT) == 0
+    assert not (job.home / "count").exists()
+    assert job.events[-1]["outcome"] == "duplicate"
+
+
+def test_a_link_started_again_after_a_later_one_goes_on_as_that(job: Job) -> None:
+    """Slurm starts the next task of an array while one that lost its node waits for its second start."""
+    job.env = as_link(1)
+    job.run("bash", "-c", DIE)
+    job.env = as_link(2)
+    job.run(*CUT)
+    job.env = {**as_link(1), "SLURM_RESTART_COUNT": "1"}
+
+    assert job.run("bash", "-c", "echo $WINDLASS_LINK.$WINDLASS_ATTEMPT > place") == 0
+    assert (job.home / "place").read_text() == "2.2\n"
+    assert (job.status["state"], job.status["link"], job.status["attempt"]) == ("done", 2, 2)
+    assert job.events[-1]["link"] == 2
+
+
+def test_where_each_link_is_a_submission_the_end_of_one_ends_the_others(job: Job) -> None:
+    job.env = {"WINDLASS_CHAIN": "dependency", "WINDLASS_CHAIN_FIRST": "3", "WINDLASS_SUBMISSION": "3"}
+    job.run("true")
+    job.env.update(WINDLASS_SUBMISSION="4", WINDLASS_LINK="2", SLURM_JOB_ID="46")
+
+    assert job.run(*COUNT) == 0
+    assert job.events[-1]["outcome"] == "skipped"
+    assert (job.status["state"], job.status["submission"]) == ("done", 3)
+
+
+def test_a_resumed_chain_by_dependency_runs(job: Job) -> None:
+    job.env = {"WINDLASS_CHAIN": "dependency", "WINDLASS_CHAIN_FIRST": "3", "WINDLASS_SUBMISSION": "3"}
+    job.run("false")
+    job.env.update(WINDLASS_CHAIN_FIRST="5", WINDLASS_SUBMISSION="5", WINDLASS_LINK="2", SLURM_JOB_ID="50")
+
+    assert job.run("true") == 0
+    assert (job.status["state"], job.status["submission"]) == ("done", 5)
+
+
+def test_a_job_queued_again_more_often_than_planned_does_not_train(job: Job) -> None:
+    job.env = {"WINDLASS_CHAIN": "requeue", "WINDLASS_LINK": "4", "SLURM_RESTART_COUNT": "3"}
+
+    assert job.run(*COUNT) == 0
+    assert (job.status["state"], job.status["reason"]) == ("skipped", "all links are used")
+
+
+def test_by_requeue_each_start_is_the_next_link(job: Job) -> None:
+    job.add_program("scontrol", 'echo "$@" >> asked; cat run/status.json >> asked')
+    job.env.update(WINDLASS_CHAIN="requeue")
+    job.run(*CUT)
+    job.env.update(WINDLASS_LINK="2", SLURM_RESTART_COUNT="1")
+    job.run("true")
+
+    said = (job.home / "asked").read_text()
+    assert said.startswith("requeue 45\n")
+    assert said.count("requeue 45") == 1
+    assert '"state": "cut"' in said, "the status comes first"
+    assert (job.status["state"], job.status["link"], job.status["attempt"]) == ("done", 2, 1)

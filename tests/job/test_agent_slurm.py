@@ -1,7 +1,9 @@
 """The agent in real jobs: what Slurm and srun do with signals is theirs to say, not ours to imagine."""
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,65 @@ def test_memory_and_cpu_time_are_those_of_the_job(slurm: SlurmCluster, home: Pat
     last = json.loads(samples.read_text().splitlines()[-1])
     assert 80 <= last["memory_mb"] < 300
     assert "cpu_s" in last
+
+
+# Steps for ever in the first start; the second makes ten and leaves a result.
+TWICE = """
+import os, time
+attempt = os.environ["WINDLASS_ATTEMPT"]
+for step in range(10 if attempt == "2" else 10**6):
+    with open("steps", "a") as file:
+        file.write(attempt)
+    time.sleep(0.2)
+open("result", "w").write(attempt)
+"""
+
+
+def test_a_job_behind_a_cut_cable_stops_when_slurm_has_started_it_again(slurm: SlurmCluster, home: Path) -> None:
+    (home / "code" / "twice.py").write_text(TWICE)
+    job = _submit(slurm, home, "-n1 --requeue --open-mode=append", "python3 twice.py")
+    wait_until((home / "code" / "steps").exists, "the first start trains")
+    first_node = str(_status(home)["node"])
+    node = int(first_node.removeprefix("node"))
+
+    slurm.cut_network(node)
+    try:
+        wait_until(lambda: _is_queued_again(slurm, job), "Slurm gives the node up", timeout_s=70)
+        slurm.run_as("alice", f"scontrol update jobid={job} StartTime=now")
+        wait_until((home / "code" / "result").exists, "the second start trains to its end", timeout_s=60)
+        wait_until((home / "claims" / "1.1.1.stopped").exists, "the first has stopped")
+    finally:
+        slurm.plug_network(node)
+
+    steps = (home / "code" / "steps").read_text()
+    assert steps.rstrip("2").strip("1") == "", "the first one trained on beside the second"
+    assert (steps.count("2"), (home / "code" / "result").read_text()) == (10, "2")
+    wait_until(lambda: _status(home)["state"] == "done", "the second has said its last word")
+    assert _status(home)["attempt"] == 2
+    assert _status(home)["node"] != first_node
+    fenced = [event for event in _events(home) if event["kind"] == "fenced_off"]
+    assert [(event["node"], event["by"]) for event in fenced] == [(first_node, "1.1.2")]
+
+
+def test_the_kill_of_one_rank_ends_the_step(slurm: SlurmCluster, home: Path) -> None:
+    training = "import os, time; open('pid.' + os.environ['RANK'], 'w').write(str(os.getpid())); time.sleep(100)"
+    (home / "code" / "sleep.py").write_text(training)
+    job = _submit(slurm, home, "-N2 -n2", RANKED + "python3 sleep.py")
+    wait_until(lambda: all((home / "code" / f"pid.{rank}").exists() for rank in "01"), "both ranks are up")
+    pid = int((home / "code" / "pid.1").read_text())
+
+    os.kill(pid, signal.SIGKILL)
+
+    wait_until(lambda: _is_over(slurm, job), "the job has ended", timeout_s=30)
+    assert _status(home)["state"] == "failed"
+
+
+def _is_queued_again(slurm: SlurmCluster, job: str) -> bool:
+    return slurm.run_as("alice", f"squeue -hj {job} -o %T").stdout.strip() == "PENDING"
+
+
+def _events(home: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (home / "events.jsonl").read_text().splitlines()]
 
 
 def _submit(slurm: SlurmCluster, home: Path, options: str, command: str) -> str:

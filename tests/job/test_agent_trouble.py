@@ -58,7 +58,7 @@ def test_a_run_folder_that_goes_away(job: Job) -> None:
 
 def test_a_file_system_that_hangs(job: Job) -> None:
     (job.folder / "claims").mkdir(parents=True)
-    os.mkfifo(job.folder / "claims" / "1.1.1")  # a pipe that nobody reads hangs whoever opens it
+    os.mkfifo(job.folder / "claims" / "1.holder")  # a pipe that nobody reads hangs whoever opens it
     os.mkfifo(job.folder / "events.jsonl")
 
     code = job.run(*COMMAND)

@@ -1,5 +1,7 @@
 """Histories that are rare, and must be read right all the same."""
 
+from dataclasses import replace
+
 from windlass.core.jobs import JobSeen, JobState
 from windlass.schedulers.slurm.fields import SEPARATOR
 from windlass.schedulers.slurm.history import HISTORY_FIELDS, make_history_by_name_command, read_history
@@ -29,6 +31,24 @@ def test_every_earlier_life_is_a_restart() -> None:
     (job,) = read_history(text)
 
     assert (job.state, job.restarts) == (JobState.DONE, 3)
+    assert job.past == (JobState.NODE_FAILED, JobState.PREEMPTED, JobState.REQUEUED)
+
+
+def test_a_job_that_waits_to_start_again_knows_how_its_last_life_ended() -> None:
+    (ended,) = read_history(_row(id="9", state="PREEMPTED", name="a-aaaaa"))
+    waiting = replace(ended, state=JobState.WAITING, word="PENDING", past=())
+
+    (job,) = merge_jobs([waiting], [ended])
+
+    assert (job.state, job.past) == (JobState.WAITING, (JobState.PREEMPTED,))
+
+
+def test_accounting_tells_who_cancelled_a_job() -> None:
+    (told,) = read_history(_row(id="9", state="CANCELLED by 1001", name="a-aaaaa"))
+    (job,) = merge_jobs([replace(told, word="CANCELLED", cancelled_by=None)], [told])
+
+    assert (told.state, told.cancelled_by, job.cancelled_by) == (JobState.CANCELLED, 1001, 1001)
+    assert [one.cancelled_by for one in read_history(_row(id="9", state="CANCELLED", name="a-aaaaa"))] == [None]
 
 
 def test_half_a_record_tells_nothing() -> None:

@@ -43,7 +43,7 @@ def _cancel(session: Session, record: RunRecord) -> RunRecord:
             hint=f"windlass cancel {record.run_id}",
             done="should its job start, it will leave at once" if reply.ok else "nothing was cancelled",
         )
-    session.cluster(site).cancel([record.job_id], before=[stop])
+    session.cluster(site).cancel(record.job_ids, before=[stop])
     return _wait_a_little(session, record)
 
 

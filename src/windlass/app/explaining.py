@@ -11,6 +11,7 @@ from windlass.core.ending.symptoms import JobFacts, Symptoms
 from windlass.core.finding import Diagnosis
 from windlass.core.jobs import JobSeen, JobState
 from windlass.core.record import RunRecord, RunState, Submission
+from windlass.core.rehearsal.findings import REHEARSED
 from windlass.core.sbatch.directives import reword_for_script
 from windlass.diagnoses import DIAGNOSES, diagnose
 from windlass.edges.host import Host
@@ -33,7 +34,8 @@ _ENDS = {
 def explain_code(code: str) -> str:
     """The offline words for an error, a check, a diagnosis or a rule of the linter."""
     code = code.upper()
-    kind = ERRORS.get(code) or CHECKS.get(code) or DIAGNOSES.get(code) or _find_lint_rules().get(code)
+    kind: object = ERRORS.get(code) or CHECKS.get(code) or DIAGNOSES.get(code) or REHEARSED.get(code)
+    kind = kind or _find_lint_rules().get(code)
     if kind is None or not kind.__doc__:
         raise NotFound(f"there is no code {code}: {_describe_ranges()}", hint="windlass explain --list")
     lines = kind.__doc__.strip().splitlines()
@@ -42,12 +44,18 @@ def explain_code(code: str) -> str:
 
 def list_codes() -> list[tuple[str, str]]:
     """Every code with the first line of what it means."""
-    found = sorted({**ERRORS, **CHECKS, **DIAGNOSES, **_find_lint_rules()}.items())
+    found = sorted({**ERRORS, **CHECKS, **DIAGNOSES, **REHEARSED, **_find_lint_rules()}.items())
     return [(code, (kind.__doc__ or "").strip().partition("\n")[0]) for code, kind in found]
 
 
 def _describe_ranges() -> str:
-    rooms = (("errors", ERRORS), ("checks", CHECKS), ("diagnoses", DIAGNOSES), ("lint", _find_lint_rules()))
+    rooms = (
+        ("errors", ERRORS),
+        ("checks", CHECKS),
+        ("diagnoses", DIAGNOSES),
+        ("rehearsals", REHEARSED),
+        ("lint", _find_lint_rules()),
+    )
     return ", ".join(f"{name} are {min(codes)} to {max(codes)}" for name, codes in rooms)
 
 

@@ -87,7 +87,7 @@ def _peek(host: Host, record: RunRecord) -> object:
 
 def _shown(record: RunRecord) -> tuple[object, ...]:
     link = record.link if record.links > 1 else None
-    return record.state, record.reason, link, record.nodes
+    return record.state, record.reason, link, record.nodes, record.interrupted
 
 
 def _look_again(session: Session, record: RunRecord) -> tuple[RunRecord, str]:

@@ -1,10 +1,10 @@
 """The words of a run: what its jobs printed, as files that grow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from windlass.app.session import Session
-from windlass.core.record import RunRecord
+from windlass.core.record import RunRecord, Submission
 from windlass.edges.host import Host, Reply, Request
 from windlass.errors import RunFolderGone
 from windlass_job import wire
@@ -17,6 +17,10 @@ class LogFile:
     path: str  # absolute, at the site
     size: int
     link: int | None  # which link of the chain wrote it
+    links: int = 1  # so many, from that one on: where they are starts of one job
+
+    def is_of(self, link: int | None) -> bool:
+        return link is None or (self.link is not None and self.link <= link < self.link + self.links)
 
 
 class LogReader:
@@ -53,7 +57,7 @@ class LogReader:
 
     def list(self) -> list[LogFile]:
         files = list_logs(self._host, self._record)
-        return [one for one in files if self._link is None or one.link == self._link]
+        return [one for one in files if one.is_of(self._link)]
 
 
 def open_log(session: Session, record: RunRecord, *, link: int | None = None) -> LogReader:
@@ -70,10 +74,8 @@ def list_logs(host: Host, record: RunRecord) -> list[LogFile]:
             raise RunFolderGone(f"the run folder {record.folder} is not there", hint="windlass ps --refresh")
         raise RunFolderGone(f"the logs in {folder} cannot be listed: {reply.problem}")
     files = sorted(reply.values["files"], key=lambda one: (_numbers(one["path"]), one["path"]))
-    first = {one.job_id: one.first_link for one in record.submissions if one.job_id}
-    return [
-        LogFile(path=f"{folder}/{one['path']}", size=one["size"], link=_link_of(one["path"], first)) for one in files
-    ]
+    known = {one.job_id: one for one in record.submissions if one.job_id}
+    return [_make_log_file(folder, one["path"], one["size"], known) for one in files]
 
 
 def read_log(session: Session, record: RunRecord, *, link: int | None = None) -> Iterator[bytes]:
@@ -90,9 +92,11 @@ def _numbers(path: str) -> tuple[int, ...]:
     return tuple(int(part) for part in path.split(".")[0].split("_") if part.isdigit())
 
 
-def _link_of(path: str, first_link_by_job: dict[str, int]) -> int | None:
+def _make_log_file(folder: str, path: str, size: int, by_job: Mapping[str, Submission]) -> LogFile:
     numbers = _numbers(path)
-    if not numbers or str(numbers[0]) not in first_link_by_job:
-        return None
-    first = first_link_by_job[str(numbers[0])]
-    return first + (numbers[1] - 1 if len(numbers) > 1 else 0)
+    submission = by_job.get(str(numbers[0])) if numbers else None
+    if submission is None:
+        return LogFile(path=f"{folder}/{path}", size=size, link=None)
+    is_task = len(numbers) > 1
+    link = submission.first_link + (numbers[1] - 1 if is_task else 0)
+    return LogFile(path=f"{folder}/{path}", size=size, link=link, links=1 if is_task else submission.links)

@@ -30,6 +30,8 @@ from windlass.edges.snapshot import Snapshot, take_snapshot
 from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded, UsageError
 from windlass.launchers import LAUNCHERS
 
+NOT_ASKED = "the site was not asked"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -64,14 +66,17 @@ class Planned:
         return tuple(one for one in self.findings if one.severity is Severity.ERROR)
 
 
-def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False) -> Planned:
-    """Read, look, decide, check. With `offline_ok` a site that cannot be reached is planned from its file."""
+def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, known: Facts | None = None) -> Planned:
+    """Read, look, decide, check. With `offline_ok` a site that cannot be reached is planned from its file.
+
+    known: of the site; then it is not asked at all.
+    """
     if not wanted.project.is_dir():
         raise UsageError(f"{wanted.project} is not a folder")
     spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
     site = learn_from(session.site(wanted.site), recall_node(session, wanted.site))
     snapshot = snapshot_project(session, wanted.project, spec)
-    facts, note = _look(session, site, offline_ok=offline_ok)
+    facts, note = _look(session, site, offline_ok=offline_ok) if known is None else (known, NOT_ASKED)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
     code = load_project_code(snapshot.project, snapshot.manifest, spec.command)
     plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code)

@@ -42,4 +42,5 @@ def _read_submission(record: RunRecord, listed: Mapping[str, Any]) -> Submission
         job_id=read_base_id(out),
         first_link=int(about.get("first_link") or (known.first_link if known else 1)),
         links=int(about.get("links") or (known.links if known else 1)),
+        after=int(after) if (after := about.get("after")) is not None else None,
     )

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from windlass.app.session import Session
-from windlass.app.submitting import is_being_sent, make_order, with_job_id
+from windlass.app.submitting import accept, find_out, is_being_sent, is_known, with_job_ids
 from windlass.core.exactly_once import Outcome
 from windlass.core.progress import Seen, judge
 from windlass.core.record import RunRecord, RunState
 from windlass.edges.cluster import Cluster
 from windlass.edges.host import Request, expect
-from windlass.edges.submission import reconcile
 from windlass.errors import NotFound, SiteNotReady, WindlassError
 
 _MOST_AT_ONCE = 8
@@ -43,7 +42,9 @@ def refresh(session: Session, records: Sequence[RunRecord]) -> Refreshed:
 def refresh_site(session: Session, name: str, live: Sequence[RunRecord]) -> list[RunRecord]:
     site = session.site(name)
     settled = _settle_all(session, live)
-    submitted = [record for record in settled if record.job_id is not None and not record.state.is_final]
+    submitted = [
+        one for one in settled if one.job_id and not one.state.is_final and one.state is not RunState.SUBMITTING
+    ]
     judged = {one.run_id: one for one in _judge_all(session, site.name, submitted)} if submitted else {}
     records = [judged.get(one.run_id, one) for one in settled]
     return _put_on_record(session, live, records)
@@ -77,7 +78,7 @@ def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> lis
     folders = [record.folder for record in records]
     statuses = Request(operation="statuses", arguments={"folders": folders})
     cluster = session.cluster(session.site(name))
-    look = cluster.look([record.job_id for record in records if record.job_id], also=[statuses])
+    look = cluster.look([job_id for record in records for job_id in record.job_ids], also=[statuses])
     told = look.extra[0].values if look.extra[0].ok else {}
     answers: list[Any] = told.get("statuses") or [None] * len(records)
     gone, stops = set(told.get("gone", ())), told.get("stops", {})
@@ -87,10 +88,11 @@ def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> lis
         judge(
             record,
             Seen(
-                jobs=jobs.get(record.job_id or "", ()),
+                jobs=[job for job_id in record.job_ids for job in jobs.get(job_id, ())],
                 status=answer if isinstance(answer, dict) else None,
                 folder_gone=record.folder in gone,
                 stop=stops.get(record.folder),
+                uid=told.get("uid"),
                 # Where no accounting is kept at all, the queue's silence is all there will ever be.
                 history_known=look.history_unavailable is None or look.history_unavailable.is_lasting,
             ),
@@ -119,19 +121,19 @@ def _settle(session: Session, cluster: Cluster, record: RunRecord) -> RunRecord:
     record = session.store.load(record.run_id)
     if record.state is not RunState.SUBMITTING:
         return record
-    found = reconcile(cluster, make_order(record))
-    record = replace(record, updated=session.clock())
-    words = found.refusal.cause if found.refusal else "the submission was interrupted before Slurm was asked"
-    match found.outcome:
-        case Outcome.SUBMITTED if found.job_id is not None:
-            return with_job_id(replace(record, state=RunState.WAITING, reason=None), found.job_id)
+    results = find_out(cluster, record)
+    first, record = results[0], replace(record, updated=session.clock())
+    words = first.refusal.cause if first.refusal else "the submission was interrupted before Slurm was asked"
+    match first.outcome:
+        case Outcome.SUBMITTED if is_known(results):
+            return accept(session, record, results)
         case Outcome.REFUSED | Outcome.NOT_SUBMITTED:
             return replace(record, state=RunState.NOT_SUBMITTED, reason=words, ended=session.clock())
-        case Outcome.LOST if found.job_id is not None:
+        case Outcome.LOST:
             lost = replace(record, state=RunState.LOST, reason="Slurm forgot the job", ended=session.clock())
-            return with_job_id(lost, found.job_id)
+            return with_job_ids(lost, results)
         case _:
-            return replace(record, reason=f"the submission is {found.outcome}")
+            return replace(record, reason=f"the submission is {results[-1].outcome}")
 
 
 def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[RunRecord]:

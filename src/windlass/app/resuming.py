@@ -8,13 +8,13 @@ from windlass.app.planning import snapshot_project
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.app.shipping import make_put, send_most, send_with_contents
-from windlass.app.submitting import send_submission
-from windlass.core.chain import cut_into_links
+from windlass.app.submitting import make_submissions, send_submission
+from windlass.core.chain import cut_into_links, list_submissions
 from windlass.core.codec import from_json, to_json
 from windlass.core.cost import Cost
-from windlass.core.job import make_script, make_token
+from windlass.core.job import make_script
 from windlass.core.plan import Plan
-from windlass.core.record import RunRecord, RunState, Submission
+from windlass.core.record import RunRecord, RunState
 from windlass.edges.host import Reply, Request, expect
 from windlass.edges.settings import load_run_spec
 from windlass.errors import RunFolderGone, SiteNotReady, UsageError
@@ -22,28 +22,39 @@ from windlass_job import wire
 
 
 def resume_run(
-    session: Session, record: RunRecord, *, time: timedelta | None = None, update_code: bool = False
+    session: Session,
+    record: RunRecord,
+    *,
+    time: timedelta | None = None,
+    update_code: bool = False,
+    exclude: str | None = None,
 ) -> RunRecord:
     """The record of the run, waiting again. A run that still lives or is done is refused.
 
     `update_code`: the project as it is now goes over the run's files first; what the run wrote stays.
+    `exclude`: nodes it must not have, besides those that were left out before.
     """
     record = refresh_site(session, record.site, [record])[0] if not record.state.is_final else record
     _refuse_unless_over(record)
     plan = make_next_plan(record, _load_plan(session, record), time)
+    if exclude:
+        plan = replace(plan, exclude=",".join(filter(None, (plan.exclude, exclude))))
     _refuse_if_sent_by_another(session, record, plan.number)
     if update_code:
         _send_code(session, record)
-    last = Submission(number=plan.number, token=make_token(plan), first_link=plan.first_link, links=plan.links)
-    submissions = (*(one for one in record.submissions if one.job_id is not None), last)
+    earlier = (one for one in record.submissions if one.job_id is not None)
     again = replace(
         record,
         state=RunState.SUBMITTING,
-        submissions=submissions,
-        links=plan.first_link - 1 + plan.links,
+        submissions=(*earlier, *make_submissions(plan)),
+        links=plan.last_link,
+        link_s=plan.link_time.total_seconds(),
         ended=None,
         reason=None,
         exit_code=None,
+        expected_end=None,
+        links_needed=None,
+        interrupted=None,
         updated=session.clock(),
     )
     return send_submission(session, again, _make_files(plan), before=record)
@@ -126,7 +137,10 @@ def _load_plan(session: Session, record: RunRecord) -> Plan:
 def _make_files(plan: Plan) -> Request:
     contents = [
         (f"{plan.folder}/{wire.PLAN_JSON}", to_json(plan), 0o644),
-        (f"{plan.folder}/{wire.SCRIPT.format(number=plan.number)}", make_script(plan).encode(), 0o755),
+        *(
+            (f"{one.folder}/{wire.SCRIPT.format(number=one.number)}", make_script(one).encode(), 0o755)
+            for one in list_submissions(plan)
+        ),
     ]
     files = [{"path": path, "bytes": len(content), "mode": mode} for path, content, mode in contents]
     payload = b"".join(content for _, content, _ in contents)

@@ -7,11 +7,12 @@ from windlass.app.estimating import note_submission
 from windlass.app.planning import Planned
 from windlass.app.session import Session
 from windlass.app.shipping import Progress, ignore_progress, make_put, send_most, send_with_contents
-from windlass.app.submitting import send_submission
+from windlass.app.submitting import make_submissions, send_submission
+from windlass.core.chain import list_submissions
 from windlass.core.codec import to_json
 from windlass.core.finding import Finding
-from windlass.core.job import make_token
-from windlass.core.record import RunRecord, RunState, Submission
+from windlass.core.job import make_script
+from windlass.core.record import RunRecord, RunState
 from windlass.edges.host import Request
 from windlass.edges.job_zip import make_job_zip
 from windlass.edges.secrets import resolve_secrets
@@ -59,8 +60,10 @@ def _make_record(session: Session, planned: Planned) -> RunRecord:
         created=now,
         updated=now,
         project=str(planned.project),
-        submissions=(Submission(number=1, token=make_token(plan), links=plan.links),),
+        submissions=make_submissions(plan),
         links=plan.links,
+        link_s=plan.link_time.total_seconds(),
+        notice_s=plan.notice.total_seconds(),
         commit=planned.snapshot.commit,
         results=planned.spec.results,
         workdir=planned.spec.workdir,
@@ -82,6 +85,10 @@ def _make_files(session: Session, planned: Planned) -> list[tuple[str, bytes, in
         (wire.RUN_JSON, to_json(about), 0o644),
         (wire.PLAN_JSON, to_json(planned.plan), 0o644),
         (wire.SCRIPT.format(number=1), planned.script.encode(), 0o755),
+        *(
+            (wire.SCRIPT.format(number=one.number), make_script(one).encode(), 0o755)
+            for one in list_submissions(planned.plan)[1:]
+        ),
         (wire.JOB_ZIP, make_job_zip(), 0o755),
         (wire.MANIFEST, to_json(planned.snapshot.manifest), 0o644),
     ]

@@ -52,7 +52,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
 # Every other check, and why a script alone gives it nothing to look at.
 NOT_FOR_SCRIPTS: dict[str, str] = {
     **dict.fromkeys(("C104", "C110"), "about the jobs that are there already"),
-    **dict.fromkeys(("C111", "C204", "C208", "C209", "C222", "C223"), "about chains as Windlass makes them"),
+    **dict.fromkeys(("C111", "C204", "C209", "C222", "C223"), "about chains as Windlass makes them"),
     "C203": "S140 says it of scripts",
     "C224": "about where windlass itself runs",
     **dict.fromkeys(_number("C3", 1, 14), "about an environment that Windlass sets up; S3 looks at the script's own"),

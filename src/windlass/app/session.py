@@ -99,6 +99,18 @@ class Session:
         self.store.keep(key, facts)
         return facts
 
+    def last_facts(self, site: "Site") -> "Facts | None":
+        """What was seen of the site last, however long ago; it is not asked."""
+        from windlass.core.facts import Facts
+
+        return self.store.kept(_make_facts_key(site), kind=Facts)
+
+    def pretend(self, site: "Site", host: "Host", facts: "Facts") -> None:
+        """From now on the site of this name is that one, and its commands run there: for rehearsals."""
+        self._sites[site.name] = site
+        self._hosts[site.name] = host
+        self.store.keep(_make_facts_key(site), facts)
+
     def make_suffix(self) -> str:
         import secrets
 

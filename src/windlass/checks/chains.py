@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.placing.standing import find_standing
-from windlass.core.site import ChainStyle
 
 _NAME_THE_FOLDER = '[checkpoint] folder = "checkpoints", and go on from it: it is $WINDLASS_CHECKPOINT_DIR in the job'
 
@@ -28,32 +27,15 @@ def chain_without_checkpoints(case: Case) -> Iterator[Finding]:
 def array_is_too_large(case: Case) -> Iterator[Finding]:
     """More links than the site's largest array index (MaxArraySize)."""
     limit = case.site.rules.max_array if case.facts.max_array is None else case.facts.max_array
-    if limit is not None and case.plan.links > 1 and case.plan.links >= limit:
+    if limit is not None and case.plan.is_array and case.plan.links >= limit:
         seen = case.facts.max_array is not None
         yield Finding(
             code="C205",
             severity=Severity.ERROR,
             message=f"the run needs {case.plan.links} links; arrays here end at {max(0, limit - 1)}",
-            hint="raise resources.link_time or lower resources.time",
+            hint='raise resources.link_time, lower resources.time, or [checkpoint] chain = "dependency"',
             fact="MaxArraySize of scontrol show config" if seen else f"rules.max_array of {case.site.name}",
             refusal="Invalid job array specification" if seen else None,
-        )
-
-
-def chain_style_is_not_made(case: Case) -> Iterator[Finding]:
-    """The site prefers chains by dependency or requeue; this version makes every chain as an array, one at a time.
-
-    So no link waits for a dependency that can never be satisfied: when a link fails, the next one starts all the same.
-    """
-    style = case.site.rules.chain
-    if case.plan.links > 1 and style is not ChainStyle.ARRAY:
-        yield Finding(
-            code="C208",
-            severity=Severity.WARNING,
-            message=f"{case.site.name} prefers chains by {style}; "
-            f"this one is an array of {case.plan.links}, one at a time",
-            hint='[rules] chain = "array" in the site file',
-            fact=f"rules.chain of {case.site.name}",
         )
 
 

@@ -21,13 +21,13 @@ _RUNNING = {"Assoc": "AssocMaxJobsLimit", "QOS": "QOSMaxJobsPerUserLimit"}
 
 
 def too_many_jobs(case: Case) -> Iterator[Finding]:
-    """Sites limit how many jobs you may have submitted; every link of a chain counts as one.
+    """Sites limit how many jobs you may have submitted; every link counts, unless all are starts of one job.
 
     Slurm counts the jobs of one account or QOS. Where only the number of all your jobs was seen, the finding is a
     warning.
     """
     holder = find_standing(case.plan, case.facts).first(lambda one: one.max_submit)
-    rule, links = case.site.rules.max_submitted, case.plan.links
+    rule, links = case.site.rules.max_submitted, case.plan.jobs
     if holder is not None and holder.max_submit is not None:
         queued, is_exact = _count_queued(case, holder)
         if queued + links > holder.max_submit:
@@ -76,7 +76,7 @@ def running_jobs_wait_for_each_other(case: Case) -> Iterator[Finding]:
 
 def very_many_links(case: Case) -> Iterator[Finding]:
     """A chain is one submission, and yet each link is a job of its own: hundreds of them are a burden to the site."""
-    if case.plan.links > _MANY_LINKS:
+    if case.plan.jobs > _MANY_LINKS:
         yield Finding(
             code="C111",
             severity=Severity.ADVICE,

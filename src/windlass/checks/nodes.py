@@ -19,6 +19,8 @@ def number_of_nodes_is_not_given(case: Case) -> Iterator[Finding]:
     """The partition gives only so many nodes to one job, at least or at most, or does not have as many."""
     asked, seen = case.plan.nodes, find_place(case.plan, case.facts)
     written = case.site.partition(case.plan.partition or "")
+    if case.site.rules.cuts_to_fit:
+        return  # nodes are pretended there
     if seen is not None:
         limits = [one for one in (seen.max_nodes, seen.nodes) if one is not None]
         most, least = min(limits, default=None), seen.min_nodes or 1

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.source.python_module import Call
-from windlass.core.source.reach import Reached, ReachedPython, look_at_code
+from windlass.core.source.reach import Reached, ReachedPython, ReachedShell, look_at_code
+from windlass.core.source.shell_commands import ShellCommand
 
 # With only these beside torch, what is not in the code is nowhere.
-_PLAIN = frozenset(
+PLAIN = frozenset(
     {
         *("__future__", "abc", "argparse", "ast", "asyncio", "bisect", "builtins", "collections"),
         *("concurrent", "configparser", "contextlib", "copy", "csv", "ctypes", "dataclasses", "datetime"),
@@ -22,7 +23,7 @@ _PLAIN = frozenset(
         *("zlib", "torch", "torchvision", "torchaudio", "torchtext", "torchmetrics", "numpy", "pandas"),
         *("sklearn", "scipy", "matplotlib", "seaborn", "PIL", "cv2", "skimage", "tqdm", "yaml", "h5py"),
         *("wandb", "tensorboard", "tensorboardX", "timm", "einops", "albumentations", "omegaconf", "hydra"),
-        *("click", "psutil", "joblib", "imageio", "kornia", "nltk", "tiktoken", "requests", "rich"),
+        *("click", "psutil", "joblib", "imageio", "kornia", "nltk", "tiktoken", "requests", "rich", "windlass_job"),
         # These can share the work, where something of theirs in _SPREADS is used.
         *("transformers", "datasets", "evaluate", "tokenizers", "huggingface_hub", "safetensors", "peft", "trl"),
         *("sentencepiece", "accelerate", "diffusers", "lightning", "pytorch_lightning", "deepspeed", "horovod"),
@@ -33,6 +34,16 @@ _SPREADS = re.compile(
     r"|torch\.multiprocessing|mp\.spawn|multiprocessing|^(?:deepspeed|horovod|accelerate)\.\w"
     r"|Trainer$|TrainingArguments$|Accelerator$|Fabric$|LightningCLI$"
 )
+_PROGRAMS = {
+    "torchrun": "torchrun",
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torchrun",
+    "accelerate": "accelerate",
+    "deepspeed": "deepspeed",
+    "horovodrun": "horovodrun",
+}
+# And the launcher of Windlass's that takes its place.
+_STARTS_A_NODE = {"torchrun": "torchrun", "accelerate": "accelerate", "deepspeed": "deepspeed", "horovodrun": "horovod"}
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "torch.distributed.run"})
 
 
@@ -48,7 +59,7 @@ def one_process_for_many_gpus(case: Case) -> Iterator[Finding]:
     local = {
         path.removesuffix(".py").split("/")[depth] for path in case.code.by_path for depth in range(path.count("/") + 1)
     }
-    if reached.modules - _PLAIN - local or any(file.module.problem for file in reached.python):
+    if reached.modules - PLAIN - local or any(file.module.problem for file in reached.python):
         return  # something else may do it
     names = [call.name for _, call in reached.calls()]
     if any(call.keyword("device_map") for _, call in reached.calls()) or _has_launcher(reached):
@@ -74,7 +85,9 @@ def trainer_does_not_match(case: Case) -> Iterator[Finding]:
     With srun Lightning wants as many tasks on a node as `devices`, and as many nodes as `num_nodes`.
     """
     plan = case.plan
-    if not plan.gpus_per_node and plan.nodes == 1:
+    # One task alone leaves it to Lightning to start a process for each GPU.
+    wanted = plan.gpus_per_node if plan.processes == 1 else plan.processes_per_node
+    if not wanted:
         return
     reached = look_at_code(case)
     for file, call in reached.calls():
@@ -85,10 +98,9 @@ def trainer_does_not_match(case: Case) -> Iterator[Finding]:
         if nodes is None and call.keyword("num_nodes") is None and all(one.arg for one in call.node.keywords):
             nodes = 1  # what Lightning takes
         wrong = []
-        if devices is not None and devices > 0 and plan.gpus_per_node and devices != plan.gpus_per_node:
-            wrong.append(
-                f"devices={devices} where a node has {plan.gpus_per_node} GPU{'s' if plan.gpus_per_node > 1 else ''}"
-            )
+        if devices is not None and devices > 0 and devices != wanted:
+            what = "GPU" if wanted == plan.gpus_per_node else "process"
+            wrong.append(f"devices={devices} where a node has {_count(wanted, what)}")
         if nodes is not None and nodes != plan.nodes:
             wrong.append(f"num_nodes={nodes} where the plan has {plan.nodes}")
         if wrong:
@@ -96,7 +108,7 @@ def trainer_does_not_match(case: Case) -> Iterator[Finding]:
                 code="C513",
                 severity=Severity.WARNING,
                 message=f"Lightning's Trainer has {' and '.join(wrong)}",
-                hint=f"Trainer(devices={max(1, plan.gpus_per_node)}, num_nodes={plan.nodes})",
+                hint=f"Trainer(devices={wanted}, num_nodes={plan.nodes})",
                 where=file.where(call.line),
             )
             return
@@ -106,8 +118,8 @@ def horovod_with_workers(case: Case) -> Iterator[Finding]:
     """Workers of PyTorch's data loader are forked, which MPI does not bear: with Horovod on it they hang or crash."""
     reached = look_at_code(case)
     words = {word for script in reached.shell for command in script.commands for word in command.words}
-    if "horovod" not in reached.modules or "--gloo" in words:
-        return
+    if "horovod" not in reached.modules or "--gloo" in words or case.plan.launcher == "horovod":
+        return  # over Gloo
     for file, call in reached.calls():
         workers = file.module.find_constant(call.keyword("num_workers")) if call.name.endswith("DataLoader") else None
         if isinstance(workers, int) and workers > 0 and call.keyword("multiprocessing_context") is None:
@@ -115,7 +127,7 @@ def horovod_with_workers(case: Case) -> Iterator[Finding]:
                 code="C514",
                 severity=Severity.WARNING,
                 message=f"DataLoader(num_workers={workers}) with Horovod: forked workers do not go with MPI",
-                hint='multiprocessing_context="forkserver", horovodrun --gloo, or DALI',
+                hint='[run] launcher = "horovod", which goes over Gloo, or multiprocessing_context="forkserver"',
                 where=file.where(call.line),
             )
             return
@@ -134,6 +146,75 @@ def launcher_is_outdated(case: Case) -> Iterator[Finding]:
                     where=script.where(command.line),
                 )
                 return
+
+
+def launcher_is_started_by_every_task(case: Case) -> Iterator[Finding]:
+    """The command starts processes for a whole node, and the plan's launcher starts the command once for each process.
+
+    Then every GPU gets as many processes as the node has GPUs, all of which want the same port.
+    """
+    if case.plan.tasks_per_node < 2:
+        return
+    for script, command, name in _list_starters(look_at_code(case)):
+        # The launcher of the same name has taken it apart and starts the script itself.
+        if _STARTS_A_NODE[name] != case.plan.launcher:
+            yield Finding(
+                code="C523",
+                severity=Severity.WARNING,
+                message=f"{name} is started {case.plan.tasks_per_node} times on every node, once by each task of srun",
+                hint=f'[run] launcher = "{_STARTS_A_NODE[name]}"',
+                where=script.where(command.line),
+            )
+            return
+
+
+def accelerate_runs_one_process(case: Case) -> Iterator[Finding]:
+    """`accelerate launch --cpu --num_processes 4` runs one process, and says nothing.
+
+    Without GPUs it starts several only through MPI. Under the launcher `accelerate` Windlass starts them itself.
+    """
+    if case.plan.launcher == "accelerate":
+        return
+    for script, command, name in _list_starters(look_at_code(case)):
+        words = " ".join(command.words).replace("-processes", "_processes")
+        several = re.search(r"--num_processes[= ](?!1\b)\d+", words)
+        if name == "accelerate" and several and "--cpu" in command.words and "mpirun" not in words:
+            yield Finding(
+                code="C524",
+                severity=Severity.WARNING,
+                message="accelerate launch --cpu runs one process, whatever --num_processes says",
+                hint='[run] launcher = "accelerate", command = "python train.py …"; [resources] processes_per_node',
+                where=script.where(command.line),
+            )
+            return
+
+
+def lightning_requeues_too(case: Case) -> Iterator[Finding]:
+    """At USR1 Lightning asks Slurm to queue the job once more, which Windlass's own next link does too."""
+    reached = look_at_code(case)
+    if case.plan.stop_signal.removeprefix("SIG") != "USR1" or case.plan.launcher != "lightning":
+        return
+    for _, call in reached.calls():
+        if call.name.endswith("SLURMEnvironment") and call.keyword("auto_requeue", "requeue_signal") is not None:
+            return
+    yield Finding(
+        code="C525",
+        severity=Severity.WARNING,
+        message="at USR1 Lightning queues the job again by itself, beside Windlass's next link",
+        hint='[checkpoint] signal = "TERM", or Trainer(plugins=[SLURMEnvironment(auto_requeue=False)])',
+    )
+
+
+def _list_starters(reached: Reached) -> Iterator[tuple[ReachedShell, ShellCommand, str]]:
+    for script in reached.shell:
+        for command in script.commands:
+            found = [word.rpartition("/")[2] for word in command.words[:3]]
+            if name := next((_PROGRAMS[word] for word in found if word in _PROGRAMS), None):
+                yield script, command, name
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 'es' if what.endswith('s') else 's'}"
 
 
 def _has_launcher(reached: Reached) -> bool:

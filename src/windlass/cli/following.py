@@ -69,6 +69,7 @@ def _format_state(record: RunRecord) -> str:
     if record.state is RunState.WAITING:
         reason = f" ({record.reason})" if record.reason else ""
         start = f", start about {format_clock(record.expected_start)}" if record.expected_start else ""
-        return f"waiting{reason}{start}"
+        after = f"; {record.interrupted}" if record.interrupted else ""
+        return f"waiting{reason}{start}{after}"
     where = f" on {record.nodes}" if record.nodes else ""
     return f"{record.state}{link}{where}"

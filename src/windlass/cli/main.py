@@ -17,6 +17,7 @@ from windlass.errors import ExitCode, Interrupted, OutputLost, UsageError, Windl
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Look at this project and write a windlass.toml."),
     "plan": ("plan", "Show the script, where it goes, what it costs, what is wrong. Sends nothing."),
+    "rehearse": ("rehearse", "Run the script made for a site here, under its rules, and list what would fail."),
     "run": ("run", "Plan, check, ship, submit and follow."),
     "ps": ("ps", "List runs and where they stand."),
     "logs": ("logs", "Show what a run printed."),

@@ -9,8 +9,14 @@ from windlass.core.facts import Balance
 from windlass.core.finding import Diagnosis, Finding
 from windlass.core.plan import Plan, RunnerUp
 from windlass.core.record import RunRecord
-from windlass.core.site import CostUnit
+from windlass.core.site import ChainStyle, CostUnit
 from windlass.core.units import format_human_duration
+
+_CHAINS = {
+    ChainStyle.ARRAY: "one after another",
+    ChainStyle.DEPENDENCY: "each a job that waits for the one before it",
+    ChainStyle.REQUEUE: "one job that is queued again for each",
+}
 
 
 def format_size(plan: Plan) -> str:
@@ -24,7 +30,7 @@ def format_size(plan: Plan) -> str:
 
 def format_time(plan: Plan) -> str:
     one = format_human_duration(plan.link_time)
-    return f"{plan.links} links of at most {one}, one after another" if plan.links > 1 else f"at most {one}"
+    return f"{plan.links} links of at most {one}, {_CHAINS[plan.chain]}" if plan.links > 1 else f"at most {one}"
 
 
 def format_place(plan: Plan) -> str:

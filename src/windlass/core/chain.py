@@ -1,9 +1,11 @@
-"""Cutting a long training into links that fit the wall-clock limit."""
+"""Cutting a long training into links that fit the wall-clock limit, and which jobs they become."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from windlass.core.plan import Plan
 from windlass.core.run import Checkpoint
+from windlass.core.site import ChainStyle
 from windlass.errors import PlanError
 
 DEFAULT_NOTICE = timedelta(seconds=120)
@@ -47,6 +49,27 @@ def choose_notice(checkpoint: Checkpoint, link_time: timedelta, *, is_chain: boo
     # A chain makes no sense without saving: such a training knows its folder, and only did not name it.
     longest = min(DEFAULT_NOTICE if is_chain else SHORT_NOTICE, link_time / 20)
     return max(_SECOND, longest // _SECOND * _SECOND)
+
+
+def list_submissions(plan: Plan) -> tuple[Plan, ...]:
+    """The plan of each sbatch: one for a whole array or a job that is queued again, one a link by dependency.
+
+    What the user wants to wait for holds for the first; each later one waits for the one before it.
+    """
+    if plan.chain is not ChainStyle.DEPENDENCY or plan.links == 1:
+        return (plan,)
+    return tuple(
+        replace(
+            plan,
+            number=plan.number + place,
+            first_link=plan.first_link + place,
+            links=1,
+            links_before=place,
+            links_after=plan.links - 1 - place,
+            dependency=plan.dependency if place == 0 else None,
+        )
+        for place in range(plan.links)
+    )
 
 
 def _whole_minutes(time: timedelta, *, at_most: timedelta | None) -> timedelta:

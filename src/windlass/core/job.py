@@ -1,5 +1,6 @@
 """The job script of a plan, as an expert would have written it by hand."""
 
+from windlass.core.chain import list_submissions
 from windlass.core.plan import Plan
 from windlass.core.shell import (
     format_export,
@@ -9,7 +10,7 @@ from windlass.core.shell import (
     quote_directive,
     refuse_control_characters,
 )
-from windlass.core.site import GpuDialect
+from windlass.core.site import ChainStyle, GpuDialect
 from windlass.core.units import format_slurm_duration
 from windlass.errors import PlanError
 from windlass_job import wire
@@ -18,7 +19,8 @@ NOTICE_SIGNAL = "USR1"  # from Slurm to the agent; the agent passes `stop_signal
 
 
 def make_script(plan: Plan) -> str:
-    """Deterministic: the same plan gives the same bytes."""
+    """Deterministic: the same plan gives the same bytes. Of a chain by dependency that of its first link."""
+    plan = list_submissions(plan)[0]
     parts = (
         _head(plan),
         _group("who pays, and where it runs", _place_directives(plan)),
@@ -50,15 +52,24 @@ def make_code_folder(run_folder: str, workdir: str) -> str:
 
 def _head(plan: Plan) -> str:
     shell = "#!/bin/bash -l" if plan.login_shell else "#!/bin/bash"
-    what = f"{plan.links} jobs one after another" if plan.links > 1 else "one job"
     about = refuse_control_characters(f"Run {plan.run_id} at {plan.site}", what="the name of the run or site")
     return "\n".join(
         (
             shell,
-            f"# {about}: {what} of at most {format_slurm_duration(plan.link_time)}.",
+            f"# {about}: {_tell_jobs(plan)} of at most {format_slurm_duration(plan.link_time)}.",
             f"# Written by Windlass from {wire.PLAN_JSON} beside it.",
         )
     )
+
+
+def _tell_jobs(plan: Plan) -> str:
+    if plan.links_before or plan.links_after:
+        return f"link {plan.first_link} of {plan.last_link}, a job"
+    if plan.links == 1:
+        return "one job"
+    if plan.chain is ChainStyle.REQUEUE:
+        return f"one job that is queued again, {plan.links} times in all,"
+    return f"{plan.links} jobs one after another"
 
 
 def _group(title: str, options: list[str]) -> str:
@@ -109,14 +120,15 @@ def _time_directives(plan: Plan) -> list[str]:
         f"--time={format_slurm_duration(plan.link_time)}",
         f"--signal=B:{NOTICE_SIGNAL}@{int(plan.notice.total_seconds())}",
     ]
-    if plan.links > 1:
+    if plan.is_array:
         options.append(f"--array=1-{plan.links}%1")
-    options.append("--requeue" if plan.requeue else "--no-requeue")
+    is_queued_again = plan.links > 1 and plan.chain is ChainStyle.REQUEUE
+    options.append("--requeue" if plan.requeue or is_queued_again else "--no-requeue")
     return options
 
 
 def _output_directives(plan: Plan) -> list[str]:
-    number = "%A_%a" if plan.links > 1 else "%j"
+    number = "%A_%a" if plan.is_array else "%j"
     logs = f"{plan.folder}/{wire.LOGS}".replace("%", "%%")
     return [
         f"--chdir={quote_directive(make_workdir(plan), what='the working folder', is_path=True)}",
@@ -126,20 +138,31 @@ def _output_directives(plan: Plan) -> list[str]:
 
 
 def _settings(plan: Plan) -> str:
-    link = f"$(({plan.first_link - 1} + SLURM_ARRAY_TASK_ID))" if plan.links > 1 else str(plan.first_link)
-    last = plan.first_link - 1 + plan.links
+    times = f"{wire.ENV_LINK_S}={int(plan.link_time.total_seconds())}"
+    notice = f"{wire.ENV_NOTICE_S}={int(plan.notice.total_seconds())}"
+    first = f"{wire.ENV_CHAIN_FIRST}={plan.number - plan.links_before}"
     lines = [
         "set -euo pipefail",
         f"windlass_python=$(command -v -- {quote(plan.python)} || true)  # before any module can change it",
         *([f"export PATH={quote(plan.slurm_path)}:$PATH"] if plan.slurm_path else []),
         f"export {wire.ENV_RUN_ID}={quote(plan.run_id)} {wire.ENV_SITE}={quote(plan.site)}",
         f"export {wire.ENV_RUN_DIR}={quote(plan.folder)}",
-        f"export {wire.ENV_LINK}={link} {wire.ENV_LINKS}={last} {wire.ENV_CHAIN}={plan.chain}",
-        f"export {wire.ENV_NUMBER}={plan.number}",
+        f"export {wire.ENV_LINK}={_count_link(plan)} {wire.ENV_LINKS}={plan.last_link} {times} {notice}",
+        f"export {wire.ENV_NUMBER}={plan.number} {wire.ENV_CHAIN}={plan.chain} {first}",
         f"export {wire.ENV_TOKEN}={quote(make_token(plan))}",
         *_checkpoints(plan),
     ]
     return "\n".join(lines)
+
+
+def _count_link(plan: Plan) -> str:
+    """Bash that knows which link this start of the script is."""
+    if plan.is_array:
+        return f"$(({plan.first_link - 1} + SLURM_ARRAY_TASK_ID))"
+    if plan.links > 1:
+        # Slurm counts every start again, also after a lost node or a preemption; in the first it says nothing.
+        return f"$(({plan.first_link} + ${{SLURM_RESTART_COUNT:-0}}))"
+    return str(plan.first_link)
 
 
 def _checkpoints(plan: Plan) -> list[str]:
@@ -166,12 +189,13 @@ def _environment(plan: Plan) -> str:
         "# since Slurm 22.05 srun does not take over --cpus-per-task by itself",
         f"export SRUN_CPUS_PER_TASK=${{SLURM_CPUS_PER_TASK:-{plan.cpus_per_task}}}",
         f"export OMP_NUM_THREADS={plan.threads}",
-        "# below the ephemeral range, and different for two jobs on one node",
-        'export MASTER_PORT="$((10000 + SLURM_JOB_ID % 20000))"',
+        "# below the ephemeral range, and another for another job; where it is taken, the agent takes the next",
+        f'export MASTER_PORT="$(({wire.FIRST_PORT + 1} + {wire.PORT_BLOCK} * (SLURM_JOB_ID % {wire.PORT_BLOCKS})))"',
     ]
     if plan.host_suffix:
         lines.append(f"export WINDLASS_HOST_SUFFIX={quote(plan.host_suffix)}")
     lines += [format_export(name, value) for name, value in sorted(plan.network_env.items())]
+    lines += [format_export(name, value) for name, value in sorted(plan.launch_env.items())]
     lines += [format_export(name, value) for name, value in sorted(plan.env.items())]
     return "\n".join(lines)
 
@@ -179,7 +203,7 @@ def _environment(plan: Plan) -> str:
 def _start(plan: Plan) -> str:
     agent = (
         f'exec "$windlass_python" -I {quote(f"{plan.folder}/{wire.JOB_ZIP}")} agent '
-        f"--notice-signal {NOTICE_SIGNAL} --stop-signal {quote(plan.stop_signal)} --"
+        f"--notice-signal {NOTICE_SIGNAL} --stop-signal {quote(plan.stop_signal)} {_agent_options(plan)}--"
     )
     command = quote_all(plan.argv)
     return "\n".join(
@@ -193,6 +217,23 @@ def _start(plan: Plan) -> str:
             f"exec {command}",
         )
     )
+
+
+def _agent_options(plan: Plan) -> str:
+    """With `=`: a value may begin with a hyphen."""
+    named = (("done-file", plan.done_file), ("done-pattern", plan.done_pattern), ("gpus", plan.gpus_per_node))
+    options = [f"--{name}={quote(str(value))}" for name, value in named if value]
+    return "".join(f"{option} " for option in [*options, *_agent_flags(plan)])
+
+
+def _agent_flags(plan: Plan) -> list[str]:
+    is_tested = plan.network_test and plan.nodes > 1
+    flags = (
+        ("restart", plan.restart),
+        ("network-test", is_tested),
+        ("replace-nodes", is_tested and plan.replace_nodes),
+    )
+    return [f"--{name}" for name, is_wanted in flags if is_wanted]
 
 
 def _for_echo(text: str) -> str:

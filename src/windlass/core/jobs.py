@@ -66,6 +66,8 @@ class JobSeen:
     exit_code: int | None = None
     signal: int | None = None
     restarts: int = 0
+    past: tuple[JobState, ...] = ()  # how its earlier lives ended, where the history tells
+    cancelled_by: int | None = None  # the number of the user who did it
     partition: str | None = None
 
     @property

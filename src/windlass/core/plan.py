@@ -62,6 +62,8 @@ class Plan:
     requeue: bool = False
     first_link: int = 1  # a resumed run goes on counting
     links: int = 1  # how many this submission holds
+    links_before: int = 0  # of the same chain, in submissions of their own
+    links_after: int = 0
     link_time: timedelta = timedelta(hours=1)
     link_limit: timedelta | None = None  # the longest one job may be here; a resume is cut by it too
     total_time: timedelta = timedelta(hours=1)
@@ -81,12 +83,26 @@ class Plan:
     activate: tuple[str, ...] = ()  # shell lines that set up the environment
     env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     network_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    launch_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # what the launcher wants set
     host_suffix: str = ""
     python: str = "python3"
     slurm_path: str | None = None
     cost: Cost
     reasons: tuple[Reason, ...] = ()
     runner_up: RunnerUp | None = None
+
+    @property
+    def is_array(self) -> bool:
+        return self.links > 1 and self.chain is ChainStyle.ARRAY
+
+    @property
+    def jobs(self) -> int:
+        """In the queue at the same time; where links are starts of one job it is one."""
+        return 1 if self.chain is ChainStyle.REQUEUE else self.links
+
+    @property
+    def last_link(self) -> int:
+        return self.first_link - 1 + self.links + self.links_after
 
     @property
     def tasks(self) -> int:

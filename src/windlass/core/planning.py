@@ -25,6 +25,7 @@ from windlass.errors import PlanError
 from windlass_job import wire
 
 _TIME_WHEN_NOTHING_IS_SAID = timedelta(hours=1)
+_TAKE_AN_INTERFACE = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,14 +109,14 @@ def make_plan(
         done_pattern=spec.checkpoint.done_pattern,
         restart=spec.checkpoint.folder is not None if spec.checkpoint.restart is None else spec.checkpoint.restart,
         network_test=shape.nodes > 1 if spec.network_test is None else spec.network_test,
-        replace_nodes=spec.replace_nodes,
+        replace_nodes=spec.replace_nodes and site.rules.jobs_submit_jobs is not False,
         interface=site.network.interface,
         modules=tuple(dict.fromkeys((*site.software.always_load, *spec.environment.modules))),
         purge_modules=_choose_purge(spec, site),
         login_shell=site.software.modules.value != "none",
         activate=(spec.environment.activate,) if spec.environment.activate else (),
         env=dict(sorted(spec.env.items())),
-        network_env=dict(sorted(site.network.env.items())) if shape.nodes > 1 else {},
+        network_env=_make_network_env(site) if shape.nodes > 1 else {},
         host_suffix=site.network.host_suffix,
         python=site.software.python,
         slurm_path=site.software.slurm_path,
@@ -123,7 +124,7 @@ def make_plan(
         reasons=tuple(reason for reason in reasons if reason is not None),
         runner_up=choice.runner_up,
     )
-    return replace(plan, argv=launcher.make_argv(plan))
+    return replace(plan, argv=launcher.make_argv(plan), launch_env=dict(sorted(launcher.make_env(plan).items())))
 
 
 def _choose_time(asked: timedelta | None, queue: Queue) -> tuple[timedelta, Reason | None]:
@@ -203,13 +204,23 @@ def _choose_launcher(
             raise PlanError(f"there is no launcher {spec.launcher!r}; there are {known}")
         return launchers[spec.launcher], None
     sight = Sight(
-        reached=find_reached(code, spec.command, spec.workdir), nodes=shape.nodes, processes_per_node=processes
+        reached=find_reached(code, spec.command, spec.workdir),
+        command=spec.command,
+        nodes=shape.nodes,
+        processes_per_node=processes,
     )
     for launcher in launchers.values():
         why = launcher.recognise(sight)
         if why is not None:
             return launcher, Reason(field="launcher", value=launcher.name, why=why)
     raise PlanError("no launcher fits this run", hint=f'[run] launcher = "{next(iter(launchers))}"')
+
+
+def _make_network_env(site: Site) -> dict[str, str]:
+    """What the site's file says itself counts more than what follows from the name of its interface."""
+    interface = site.network.interface
+    follows = dict.fromkeys(_TAKE_AN_INTERFACE, interface) if interface else {}
+    return dict(sorted({**follows, **site.network.env}.items()))
 
 
 def _choose_constraint(spec: RunSpec, site: Site, shape: Shape, queue: Queue) -> str | None:

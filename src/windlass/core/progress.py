@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
+from windlass.core.expected_end import with_progress, without_outlook
+from windlass.core.interruptions import CANCELLED, find_interruption, order, tell_cancelling
 from windlass.core.jobs import JobSeen, JobState
 from windlass.core.record import RunRecord, RunState, Submission
+from windlass.core.successors import adopt_successors
 from windlass_job import wire
 
 
@@ -19,23 +21,48 @@ class Seen:
     folder_gone: bool = False
     stop: int | None = None  # somebody cancelled submissions up to this number; 0: all of them
     history_known: bool = True  # False: accounting does not answer just now, so absence proves nothing
+    uid: int | None = None  # the user's number at the site
 
 
 def judge(record: RunRecord, seen: Seen, now: float) -> RunRecord:
     """The record brought up to date. Never a guess: a run nobody knows is lost, not failed."""
-    if not record.submissions or record.submissions[-1].job_id is None:
+    if record.job_id is None:
         return record
-    jobs = [job for job in seen.jobs if belongs(job, record, record.submissions[-1])]
-    if seen.status is not None and not _is_of_last_submission(record, seen.status):
+    adopted = adopt_successors(record, seen.status)
+    if adopted is not record:  # Slurm was not asked for its job yet: the next look will
+        word = seen.status if seen.status is not None and _is_of_chain(adopted, seen.status) else None
+        adopted = _with_status(replace(adopted, updated=now), word, now)
+        return _judge_last_word(adopted, word) or adopted
+    pairs = sorted(_pick_own(record, seen.jobs), key=order)
+    if seen.status is not None and not _is_of_chain(record, seen.status):
         seen = replace(seen, status=None)  # after a resume, the old word stands until the first new link starts
-    record = _with_status(replace(record, updated=now), seen.status)
+    record = _with_status(replace(record, updated=now), seen.status, now)
+    return without_outlook(_judge(record, pairs, seen))
+
+
+def _judge(record: RunRecord, pairs: Sequence[tuple[Submission, JobSeen]], seen: Seen) -> RunRecord:
+    """pairs: the jobs of the run, each with its submission, in the order of their links."""
     ended = _judge_last_word(record, seen.status)
     if ended is not None:
         return ended
+    jobs = [job for _, job in pairs]
     live = [job for job in jobs if not job.state.is_final]
     if live:
-        return _judge_live(record, live)
-    return _judge_over(record, jobs, seen)
+        interrupted = find_interruption(pairs, seen.uid) or record.interrupted
+        return replace(_judge_live(record, live), interrupted=interrupted)
+    return _judge_over(record, _find_last(jobs), seen)
+
+
+def _find_last(jobs: Sequence[JobSeen]) -> JobSeen | None:
+    """The last link's. Accounting tells who cancelled it a moment later than who cancelled the others."""
+    if not jobs or jobs[-1].state is not JobState.CANCELLED or jobs[-1].cancelled_by is not None:
+        return jobs[-1] if jobs else None
+    told = (job.cancelled_by for job in jobs if job.state is JobState.CANCELLED and job.cancelled_by is not None)
+    return replace(jobs[-1], cancelled_by=next(told, None))
+
+
+def _pick_own(record: RunRecord, jobs: Sequence[JobSeen]) -> list[tuple[Submission, JobSeen]]:
+    return [(one, job) for job in jobs for one in record.chain if belongs(job, record, one)]
 
 
 def belongs(job: JobSeen, record: RunRecord, submission: Submission) -> bool:
@@ -45,16 +72,21 @@ def belongs(job: JobSeen, record: RunRecord, submission: Submission) -> bool:
     return job.base_id == submission.job_id and job.name == record.run_id
 
 
-def _with_status(record: RunRecord, status: Mapping[str, Any] | None) -> RunRecord:
+def _with_status(record: RunRecord, status: Mapping[str, Any] | None, now: float) -> RunRecord:
     if status is None:
         return record
-    return replace(
+    told = replace(
         record,
-        # A link that was skipped has not been used.
-        link=record.link if status.get("state") == wire.SKIPPED else _number(status.get("link"), record.link),
+        link=record.link if _is_unused(status) else _number(status.get("link"), record.link),
         started=record.started or _seconds(status.get("started")),
         exit_code=_read_exit_code(status),
     )
+    return with_progress(told, status, now)
+
+
+def _is_unused(status: Mapping[str, Any]) -> bool:
+    """The link was skipped, or the command never started because nodes could not talk: it is still to be done."""
+    return status.get("state") == wire.SKIPPED or status.get("exit_code") == wire.EXIT_NETWORK
 
 
 def _read_exit_code(status: Mapping[str, Any]) -> int | None:
@@ -71,16 +103,20 @@ def _judge_last_word(record: RunRecord, status: Mapping[str, Any] | None) -> Run
     ended = replace(record, state=state, ended=_seconds(status.get("ended")), reason=None, expected_start=None)
     if state is RunState.DONE:
         return ended
+    told = status.get("reason")
+    if isinstance(told, str) and told:
+        return replace(ended, reason=told)
     signal = _number(status.get("signal"), None)
     how = f"was killed by signal {signal}" if signal else f"ended with exit code {record.exit_code}"
     return replace(ended, reason=f"the command {how}")
 
 
-def _is_of_last_submission(record: RunRecord, status: Mapping[str, Any]) -> bool:
+def _is_of_chain(record: RunRecord, status: Mapping[str, Any]) -> bool:
     """After a resume, the old status stands until the first new link starts."""
-    last = record.submissions[-1]
     number, link = _number(status.get("submission"), None), _number(status.get("link"), None)
-    return number == last.number if number is not None else link is None or link >= last.first_link
+    if number is not None:
+        return any(number == one.number for one in record.chain)
+    return link is None or link >= record.chain[0].first_link
 
 
 def _judge_live(record: RunRecord, live: list[JobSeen]) -> RunRecord:
@@ -99,8 +135,7 @@ def _judge_live(record: RunRecord, live: list[JobSeen]) -> RunRecord:
     return replace(record, state=RunState.WAITING, reason=first.reason, nodes=None, expected_start=first.expected_start)
 
 
-def _judge_over(record: RunRecord, jobs: list[JobSeen], seen: Seen) -> RunRecord:
-    last = max(jobs, key=_order, default=None)
+def _judge_over(record: RunRecord, last: JobSeen | None, seen: Seen) -> RunRecord:
     ended = last.ended if last else None
     record = replace(record, ended=ended, expected_start=None, nodes=last.nodes if last else record.nodes)
     if last is None:
@@ -109,12 +144,15 @@ def _judge_over(record: RunRecord, jobs: list[JobSeen], seen: Seen) -> RunRecord
     was_cut = status.get("state") == wire.CUT or (status.get("state") == wire.RUNNING and status.get("stop_requested"))
     match last.state:
         case JobState.CANCELLED:
-            return replace(record, state=RunState.CANCELLED, reason="cancelled")
+            words = tell_cancelling(last, seen.uid, by_windlass=_was_stopped(record, seen))
+            return replace(record, state=RunState.CANCELLED, reason=words)
+        case JobState.DONE if status.get("state") == wire.SKIPPED and status.get("reason") == wire.NO_LINK_LEFT:
+            return replace(record, state=RunState.OUT_OF_TIME, reason=_tell_time_used(record))
         case JobState.TIMED_OUT:
             return replace(record, state=RunState.OUT_OF_TIME, reason="killed at the end of its time")
         case JobState.DONE if status.get("state") == wire.SKIPPED or (not status and _was_stopped(record, seen)):
             # The link had just started when it was cancelled: it saw the marker and left with 0.
-            return replace(record, state=RunState.CANCELLED, reason="cancelled")
+            return replace(record, state=RunState.CANCELLED, reason=CANCELLED)
         case JobState.DONE if was_cut:
             return replace(record, state=RunState.OUT_OF_TIME, reason=_tell_time_used(record))
         case JobState.DONE:
@@ -138,12 +176,6 @@ def _find_code(record: RunRecord, last: JobSeen) -> int | None:
 
 def _was_stopped(record: RunRecord, seen: Seen) -> bool:
     return seen.stop is not None and (seen.stop == 0 or seen.stop >= record.submissions[-1].number)
-
-
-def _order(job: JobSeen) -> tuple[float, float]:
-    """Links run one after another; the rest of an array that never started (`45_[3-5%1]`) has no task number."""
-    never_started = job.array_id is not None and job.task is None
-    return (inf if never_started else job.task or 0, job.started or 0)
 
 
 def _judge_unknown(record: RunRecord, seen: Seen) -> RunRecord:

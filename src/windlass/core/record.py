@@ -29,6 +29,7 @@ class Submission:
     job_id: str | None = None
     first_link: int = 1
     links: int = 1
+    after: int | None = None  # of a chain by dependency: the submission whose end it waits for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,14 @@ class RunRecord:
     commit: str | None = None
     results: tuple[str, ...] = ()
     workdir: str = "."
+    link_s: float | None = None  # how long one link may last
+    notice_s: float | None = None  # how much of that is kept for saving
+    progress_done: float | None = None  # epochs or steps, as the training tells
+    progress_of: float | None = None
+    progress_unit: str | None = None
+    expected_end: float | None = None  # by the measured pace; waits between links are not in it
+    links_needed: int | None = None  # after this one, by the measured pace; None: not known
+    interrupted: str | None = None  # what ended an earlier link before its time: "link 2: preempted"
 
     @property
     def root(self) -> str:
@@ -63,5 +72,31 @@ class RunRecord:
         return self.folder.rsplit("/", 2)[0]
 
     @property
+    def missing_links(self) -> int:
+        """How many more than are planned the work that is left needs, by its pace."""
+        left = self.links - (self.link or 0)
+        return max(0, (self.links_needed or 0) - left)
+
+    @property
+    def chain(self) -> tuple[Submission, ...]:
+        """What was sent together last: one array or job, or the links of a chain by dependency."""
+        start = len(self.submissions) - 1
+        while start > 0 and self.submissions[start].after is not None:
+            start -= 1
+        return self.submissions[max(0, start) :]
+
+    @property
+    def current(self) -> Submission | None:
+        """The submission that holds the link that runs or ran last, among those that Slurm took."""
+        taken = [one for one in self.chain if one.job_id is not None]
+        begun = [one for one in taken if one.first_link <= (self.link or 0)]
+        return begun[-1] if begun else taken[0] if taken else None
+
+    @property
     def job_id(self) -> str | None:
-        return self.submissions[-1].job_id if self.submissions else None
+        return self.current.job_id if self.current else None
+
+    @property
+    def job_ids(self) -> tuple[str, ...]:
+        """All that may still be in the queue."""
+        return tuple(one.job_id for one in self.chain if one.job_id is not None)

@@ -192,6 +192,7 @@ class Rules:
     typed_gpus: bool = True  # a request may name the kind
     needs_gpu_type: bool = False  # a request must name the kind
     chain: ChainStyle = ChainStyle.ARRAY  # how links follow one another
+    jobs_submit_jobs: bool | None = None  # jobs may call sbatch themselves; unknown: they try
     requeue: bool = False  # False: --no-requeue, a lost node must not start the training twice
     max_submitted: int | None = None  # jobs of yours in the queue
     max_array: int | None = None  # largest index of an array

@@ -16,7 +16,8 @@ _UNREACHABLE = re.compile(
     r"client socket has timed out after \d+ ?ms while trying to connect to|"
     r"client socket has failed to connect to|"
     r"The IPv[46] network addresses of \([^()\n]*\) cannot be retrieved|RendezvousConnectionError|"
-    r"Timed out after \d+ seconds waiting for clients"
+    r"Timed out after \d+ seconds waiting for clients|"
+    r"windlass: \S+ cannot reach \S+, where all nodes meet|windlass: (?:(?!windlass: )[^\n])* did not come within \d+ s"
 )
 _NO_NAME = re.compile(r"socket\.gaierror: \[Errno -2\] Name or service not known")
 _OF_THE_WEB = re.compile(r"urlopen error|HTTPSConnectionPool|requests\.exceptions|urllib3|httpx|aiohttp")
@@ -55,6 +56,8 @@ _ONE_DIED = re.compile(
     r"srun: error: [\w.\[\],-]+: tasks? [\d,-]+: Exited with exit code \d+|"
     r"Rank \d+ successfully reached monitoredBarrier, but received errors"
 )
+_AT_ITS_END = re.compile(r"terminate called without an active exception")
+_GLOO = re.compile(r"\bgloo\b|exitcode *: *-6|Signal 6|SIGABRT|Aborted", re.IGNORECASE)
 _FEW_LINES = 20
 
 
@@ -119,13 +122,13 @@ def layout_mismatch(symptoms: Symptoms) -> Iterator[Diagnosis]:
     line = _warned_and_silent(symptoms) or symptoms.fatal(_LAYOUT) or _hangs_at_start(symptoms)
     if line:
         plan = symptoms.plan
-        wants_srun = plan is not None and plan.gpus > 1 and plan.launcher != "srun"
+        is_elsewhere = plan is not None and plan.gpus > 1 and plan.launcher != "lightning"
         yield Diagnosis(
             code="D404",
             message="Lightning's processes and Slurm's tasks do not match: some wait for others that never come",
             evidence=(line,),
             hint="Trainer(devices=GPUs of a node, num_nodes=nodes), and one task a GPU: [run] launcher",
-            patch=(set_to("run.launcher", "srun"),) if wants_srun else (),
+            patch=(set_to("run.launcher", "lightning"),) if is_elsewhere else (),
         )
 
 
@@ -206,6 +209,24 @@ def one_rank_died(symptoms: Symptoms) -> Iterator[Diagnosis]:
         )
 
 
+def aborted_at_its_end(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """A process of PyTorch's on Gloo gave up after its work was done, while Python was ending.
+
+    Threads of Gloo were still running: the model in DistributedDataParallel lives on until then, as a variable of the
+    module, although the group was destroyed. It happens to some runs and not to others. With [checkpoint] restart, or
+    a file that means "done", Windlass sees that the training was finished.
+    """
+    is_gloo = _GLOO.search(symptoms.text) or symptoms.fatal(_ONE_DIED)
+    if (line := symptoms.fatal(_AT_ITS_END)) and is_gloo and all(one.is_secondary for one in symptoms.tracebacks):
+        yield Diagnosis(
+            code="D410",
+            message="a process of PyTorch gave up at its very end, when threads of Gloo were still running",
+            evidence=(line,),
+            hint="train in a function, so that the model is gone before dist.destroy_process_group(); "
+            "or [checkpoint] done_file",
+        )
+
+
 def _first_traceback(symptoms: Symptoms) -> tuple[str, ...]:
     found = next((one for one in symptoms.tracebacks if not one.is_secondary), None)
     if found is None:
@@ -239,4 +260,4 @@ def _hangs_at_start(symptoms: Symptoms) -> str | None:
 
 def _starts_torchrun_for_each_task(symptoms: Symptoms) -> bool:
     plan = symptoms.plan
-    return plan is not None and plan.launcher == "srun" and plan.tasks_per_node > 1 and "torchrun" in plan.command
+    return plan is not None and plan.tasks_per_node > 1 and "torchrun" in plan.command

@@ -6,6 +6,7 @@ from datetime import timedelta
 from windlass.core.chain import DEFAULT_NOTICE, SHORT_NOTICE
 from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis
+from windlass.core.interruptions import CANCELLED
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
 from windlass.core.units import format_duration, format_human_duration
@@ -13,6 +14,7 @@ from windlass_job import wire
 
 _MOST_SHOWN = 25
 _LONGEST_NOTICE = timedelta(seconds=3600)
+_SIGNAL_IS_EARLY = timedelta(seconds=120)  # Slurm's own signal comes up to a minute early, and the clock is read late
 
 
 def not_submitted(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -43,9 +45,17 @@ def forgotten(symptoms: Symptoms) -> Iterator[Diagnosis]:
 
 
 def cancelled(symptoms: Symptoms) -> Iterator[Diagnosis]:
-    """Somebody cancelled the job: you, or an operator of the site."""
-    if symptoms.record.state is RunState.CANCELLED:
-        yield Diagnosis(code="D103", message="it was cancelled", hint=symptoms.again)
+    """Somebody cancelled the job: you, or an operator of the site.
+
+    Accounting tells which user it was, where the site keeps any. An operator cancels jobs that disturb others, or that
+    stand in the way of a maintenance: ask before you send it again.
+    """
+    record = symptoms.record
+    if record.state is RunState.CANCELLED:
+        words = record.reason if (record.reason or "").startswith(CANCELLED) else CANCELLED
+        by_operator = "operator" in (words or "")
+        hint = f"{symptoms.ask_for_help}; then {symptoms.again}" if by_operator else symptoms.again
+        yield Diagnosis(code="D103", message=f"it was {words}", hint=hint)
 
 
 def out_of_time(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -136,6 +146,60 @@ def started_again(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D305",
             message=f"Slurm has started it again {times}{log}",
             hint="let the training look for its newest checkpoint at every start",
+        )
+
+
+def earlier_link(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """A link of the chain ended before its time, and the chain goes on or went on from the last checkpoint.
+
+    A lost node, a preemption, a time-out without warning, or somebody's scancel of that one job.
+    """
+    record = symptoms.record
+    if record.interrupted and record.state is not RunState.DONE:
+        yield Diagnosis(
+            code="D306",
+            message=f"an earlier link did not end by itself: {record.interrupted}",
+            hint=f"nothing: the next link goes on from the last checkpoint; {symptoms.read_more}",
+        )
+
+
+def asked_early(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """A link was asked to stop long before its time was up: the warning that some sites send before a preemption.
+
+    The training had time to save and left by itself, so Slurm counts the job as completed; only the early signal tells.
+    """
+    plan, events = symptoms.plan, symptoms.events
+    if plan is None or any(one.kind == wire.REPLANNED for one in events):  # then its limit was another
+        return
+    for asked in (one for one in events if one.kind == wire.STOP_REQUESTED and one.text == "notice"):
+        began = [one.time for one in events if one.kind == wire.LINK_STARTED and one.link == asked.link]
+        left = plan.link_time - timedelta(seconds=asked.time - began[-1]) if began else timedelta(0)
+        if left > plan.notice + _SIGNAL_IS_EARLY:
+            yield Diagnosis(
+                code="D308",
+                message=f"link {asked.link} was asked to stop {_tell_seconds(left)} before its time was up",
+                evidence=("a warning before a preemption, or a signal that somebody sent",),
+                hint=f"nothing: what it saved counts; {symptoms.read_more}",
+            )
+            return
+
+
+def _tell_seconds(time: timedelta) -> str:
+    return format_human_duration(timedelta(seconds=round(time.total_seconds())))
+
+
+def too_few_links(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """By the pace the training tells (run.progress), the links that are planned are too few for what is left.
+
+    When they are used the run is out of time, and `windlass resume` goes on from the last checkpoint.
+    """
+    record = symptoms.record
+    if record.missing_links and record.state in (RunState.RUNNING, RunState.WAITING, RunState.OUT_OF_TIME):
+        links = "1 more link" if record.missing_links == 1 else f"{record.missing_links} more links"
+        yield Diagnosis(
+            code="D307",
+            message=f"by its pace it needs {links} than it has",
+            hint=symptoms.again if record.state.is_final else f"when its links are used: {symptoms.again}",
         )
 
 

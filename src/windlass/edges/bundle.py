@@ -14,6 +14,7 @@ _MODULES = (
     "disk",
     "deputy_processes",
     "deputy_commands",
+    "sbatch_words",
     "submission",
     "deputy_files",
     "deputy_blobs",

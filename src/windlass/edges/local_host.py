@@ -13,7 +13,7 @@ from windlass.errors import ConnectionLost, SiteNotReady, WindlassError
 
 
 class LocalHost:
-    """env: added to our own environment; python: another interpreter than ours, for tests."""
+    """env: added to our own environment; python: another interpreter than ours, for tests; inside: what starts it."""
 
     def __init__(
         self,
@@ -21,10 +21,11 @@ class LocalHost:
         *,
         python: str = sys.executable,
         env: Mapping[str, str] | None = None,
+        inside: Sequence[str] = (),
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._name = name
-        self._argv = [python, *PYTHON_FLAGS, "-c", BOOTSTRAP]
+        self._argv = [*inside, python, *PYTHON_FLAGS, "-c", BOOTSTRAP]
         self._env = {**os.environ, **env} if env else None
         self._conversation = Conversation(name, open_channel=self._open, explain=self._explain, tell=tell)
 

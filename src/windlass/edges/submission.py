@@ -44,6 +44,7 @@ class Order:
     created: float  # not later than its submission, seconds since 1970
     first_link: int = 1
     links: int = 1
+    after: int | None = None  # the number of the submission whose end it waits for
     other_ids: frozenset[str] = frozenset()  # job numbers of the run's other submissions
 
     @property
@@ -76,12 +77,20 @@ def make_submit_request(order: Order, site: Site, *, only_if_ok: bool = False) -
         "timeout_s": _SBATCH_TIMEOUT_S,
         "cwd": order.folder,
         "unclear_words": get_unclear_words(),
-        "about": {"first_link": order.first_link, "links": order.links},
+        "about": _make_about(order),
+        "after": order.after,
     }
     return Request(operation="submit", arguments=arguments, only_if_ok=only_if_ok)
 
 
+def _make_about(order: Order) -> Json:
+    """For whoever reads the folder without the laptop."""
+    return {"first_link": order.first_link, "links": order.links, "after": order.after}
+
+
 def read_submit_reply(reply: Reply) -> SubmitResult:
+    if not reply.ok and reply.kind in ("skipped", "no-job"):  # the one it was to wait for was not taken
+        return SubmitResult(outcome=Outcome.NOT_SUBMITTED)
     told = _expect(reply, "the submission could not be begun").values
     if told["state"] == "unclear":
         outcome = Outcome.IN_FLIGHT if told.get("in_flight") else Outcome.UNCLEAR
@@ -160,7 +169,7 @@ def _examine(cluster: Cluster, order: Order) -> _Found:
 
 def _close(cluster: Cluster, order: Order) -> bool:
     """From now on this submission cannot happen any more; False: it did, a moment ago."""
-    place: Json = {"folder": order.folder, "number": order.number, "token": order.token}
+    place: Json = {"folder": order.folder, "number": order.number, "token": order.token, "about": _make_about(order)}
     (reply,) = cluster.host.ask([Request(operation="close_submission", arguments=place)])
     if reply.kind in ("exists", "in-flight"):
         return False

@@ -3,6 +3,7 @@
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
 from windlass.core.shell import make_shell_argv
+from windlass.launchers.seeing import find_inner_starter
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
@@ -10,7 +11,7 @@ def make_argv(plan: Plan) -> tuple[str, ...]:
 
 
 def recognise(sight: Sight) -> str | None:
-    return "one process" if sight.is_alone else None
+    return "one process" if sight.is_alone else find_inner_starter(sight)
 
 
 SINGLE = Launcher(

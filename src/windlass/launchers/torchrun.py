@@ -1,69 +1,63 @@
-"""PyTorch's own launcher: one srun task a node, which starts one process for each GPU."""
+"""PyTorch's own launcher: one srun task a node, which starts one process for each GPU.
 
-import shlex
-from io import StringIO
+The nodes meet at MASTER_ADDR:MASTER_PORT, and Slurm's number of a node is its rank: torchrun's static rendezvous. Its
+elastic one would look for the host by comparing names, which a site's fabric suffix breaks, would give the ranks to the
+nodes in the order of their names, and would let the ranks meet on a second port of its own choice.
+"""
 
-from windlass.core.launch import Launcher
+from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
 from windlass.core.shell import make_shell_argv
-from windlass.errors import PlanError
-from windlass.launchers.srun import make_rank_env
+from windlass.launchers.commands import Start, is_plain, read_start
+from windlass.launchers.seeing import find_sign
+from windlass.launchers.tasks import start_tasks
 
-_OPERATORS = frozenset("();<>|&")
+_OURS = frozenset(
+    {
+        *("--nnodes", "--nproc_per_node", "--node_rank", "--master_addr", "--master_port", "--local_addr"),
+        # Only the agents of one node would start again; Windlass starts all: [checkpoint] restart.
+        *("--standalone", "--rdzv_backend", "--rdzv_endpoint", "--rdzv_id", "--rdzv_conf", "--max_restarts"),
+    }
+)
+_STARTERS = ("torchrun", "torch.distributed.launch")
+_SHARES_WORK = (
+    r"torch\.distributed\.(?:\w+\.)*(?:init_process_group|fully_shard|init_device_mesh|FullyShardedDataParallel)"
+    r"|torch\.nn\.parallel\.(?:\w+\.)*DistributedDataParallel"
+)
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    # Older PyTorch knows these options with underscores only.
-    line = (
-        f"exec torchrun --nnodes={plan.nodes} --nproc_per_node={plan.processes_per_node} "
-        '--node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" '
-        f"{_without_python(plan.command)}"
-    )
-    return ("srun", "--kill-on-bad-exit=1", *make_rank_env(plan), *make_shell_argv(line))
+    return start_tasks(plan, make_shell_argv(make_line(plan, _read(plan.command))))
 
 
-def _without_python(command: str) -> str:
-    """torchrun wants a script: `python -u train.py --lr $LR` -> `train.py --lr $LR`, still to be read by bash."""
-    command = command.replace("\\\n", "")  # a line that goes on
-    if "\n" in command.strip() or any(set(word) <= _OPERATORS for word in _split(command)):
-        raise _refuse(command)
-    first, rest = _take_word(command)
-    if not first.rsplit("/", 1)[-1].startswith("python"):
-        if not first.endswith(".py"):
-            raise _refuse(command)
-        return command.strip()
-    word, after = _take_word(rest)
-    while word == "-u":  # the agent sets PYTHONUNBUFFERED
-        rest = after
-        word, after = _take_word(rest)
-    if not word or (word.startswith("-") and word != "-m"):
-        raise _refuse(command)
-    return rest.strip()
+def _read(command: str) -> Start:
+    return read_start(command, launcher="torchrun", starters=_STARTERS)
 
 
-def _split(command: str) -> list[str]:
-    """Words and operators; what stands in quotes is neither split nor an operator."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split, lexer.commenters = True, ""
-    try:
-        return list(lexer)
-    except ValueError as error:
-        raise PlanError(f"torchrun needs a plain command, and this one cannot be split: {error}") from error
+def make_line(plan: Plan, start: Start) -> str:
+    # On one node its name need not resolve. Older PyTorch knows these options with underscores only.
+    address = '"$MASTER_ADDR"' if plan.nodes > 1 else "127.0.0.1"
+    kept = start.keep(without=_OURS) if _is_torchrun(start) else ""
+    return (
+        f"exec {_call_torchrun(start)} --nnodes={plan.nodes} --nproc_per_node={plan.processes_per_node} "
+        f'--node_rank="$SLURM_NODEID" --master_addr={address} --master_port="$MASTER_PORT" '
+        f"{kept}{start.script} {start.arguments}"
+    ).rstrip()
 
 
-def _take_word(text: str) -> tuple[str, str]:
-    """The first word, and the text after it as it was written."""
-    stream = StringIO(text)
-    lexer = shlex.shlex(stream, posix=True)
-    lexer.whitespace_split, lexer.commenters = True, ""
-    return lexer.get_token() or "", stream.read()
+def _call_torchrun(start: Start) -> str:
+    """Of the Python that the command names: the `torchrun` that is found first may be another's."""
+    if _is_torchrun(start):
+        return start.program
+    return f"{start.python} -m torch.distributed.run" if start.python else "torchrun"
 
 
-def _refuse(command: str) -> PlanError:
-    return PlanError(
-        f"torchrun needs `python SCRIPT ARGUMENTS`, not a shell line: {command[:200]!r}",
-        hint='use launcher = "srun", or move the line into a script',
-    )
+def _is_torchrun(start: Start) -> bool:
+    return start.starter in _STARTERS
+
+
+def recognise(sight: Sight) -> str | None:
+    return find_sign(sight, _SHARES_WORK, starter="torchrun") if is_plain(sight.command) else None
 
 
 TORCHRUN = Launcher(
@@ -71,5 +65,6 @@ TORCHRUN = Launcher(
     summary="torchrun on every node, one process a GPU",
     task_for_each_process=False,
     starts_the_rest=True,
+    recognise=recognise,
     make_argv=make_argv,
 )

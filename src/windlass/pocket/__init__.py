@@ -9,5 +9,6 @@ No root and no daemon to set up. Who does what:
 - Decisions are apart from all that and pure: `directives request layout scheduling dependencies environment …`
 
 `pocket.toml` in the state folder may say `cpus memory_mb gpus gpu_type kill_wait_s idle_s requeue_delay_s
-names_nodes` and `[partitions.NAME]` with `max_time`.
+names_nodes`, `[partitions.NAME]` with `max_time max_nodes default`, and `[pretend]` (`pretence.py`), by which another
+machine is rehearsed.
 """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from windlass.pocket.hostlist import fold
-from windlass.pocket.model import Job, node_names
+from windlass.pocket.model import Job
 from windlass.pocket.processes import MARKER
 
 CLUSTER = "pocket"
@@ -25,6 +25,8 @@ class Ground:
     bin: str
     node_tmp: Mapping[str, str]
     has_gpus: bool
+    cluster: str = CLUSTER
+    modules: str = ""  # a file: what `module` was asked for; empty: the system's own `module`, if any
 
 
 def clean(environment: Mapping[str, str]) -> dict[str, str]:
@@ -75,7 +77,7 @@ def make_job_environment(job: Job, base: Mapping[str, str], ground: Ground) -> d
         "SLURM_TASKS_PER_NODE": count_list(share.tasks for share in job.layout),
         "SLURM_SUBMIT_DIR": request.submit_dir,
         "SLURM_SUBMIT_HOST": request.submit_host,
-        "SLURM_CLUSTER_NAME": CLUSTER,
+        "SLURM_CLUSTER_NAME": ground.cluster,
         "SLURM_JOB_START_TIME": None if job.start_at is None else int(job.start_at),
         "SLURM_JOB_END_TIME": _end_time(job),
         "SLURM_RESTART_COUNT": job.restarts or None,
@@ -90,12 +92,18 @@ def make_job_environment(job: Job, base: Mapping[str, str], ground: Ground) -> d
     environment[MARKER] = job.token
     path = environment.get("PATH") or _PLAIN_PATH
     environment["PATH"] = path if path.split(":")[0] == ground.bin else f"{ground.bin}:{path}"
-    return environment | _make_functions(ground.bin)
+    return environment | _make_functions(ground.bin) | _make_module(ground.modules)
 
 
 def _make_functions(folder: str) -> dict[str, str]:
     """The programs once more, as functions bash exports: a login shell (`#!/bin/bash -l`) sets PATH anew."""
     return {f"BASH_FUNC_{name}%%": f'() {{ {shlex.quote(f"{folder}/{name}")} "$@"\n}}' for name in _IN_JOBS}
+
+
+def _make_module(log: str) -> dict[str, str]:
+    """`module` as a function that bash passes on: it loads nothing and notes what it was asked for."""
+    body = f"() {{ printf '%s\\n' \"$*\" >> {shlex.quote(log)}\n}}"
+    return {f"BASH_FUNC_{name}%%": body for name in ("module", "ml")} if log else {}
 
 
 def make_batch_environment(job: Job, base: Mapping[str, str], ground: Ground) -> dict[str, str]:
@@ -145,7 +153,7 @@ def make_task_environment(
     job: Job, base: Mapping[str, str], ground: Ground, *, shape: StepShape, place: TaskPlace
 ) -> dict[str, str]:
     """What one task of srun finds on top of what srun itself has."""
-    names = node_names(len(shape.tasks_per_node))
+    names = job.node_names[: len(shape.tasks_per_node)]
     ntasks, node = sum(shape.tasks_per_node), names[place.nodeid]
     peers = [one.procid for one in shape.places if one.nodeid == place.nodeid]
     values: dict[str, object] = {

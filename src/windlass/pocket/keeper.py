@@ -16,7 +16,7 @@ from windlass.pocket.locks import Lock
 from windlass.pocket.model import Job, Kind, State
 from windlass.pocket.places import Places
 from windlass.pocket.recovery import recover
-from windlass.pocket.scheduling import Decision, decide
+from windlass.pocket.scheduling import Decision, decide, hold_back
 from windlass.pocket.settings import Settings, load_settings
 
 _LOOK_EVERY_S = 2.0  # how soon the death of a supervisor is noticed
@@ -63,6 +63,8 @@ def run_pass(db: sqlite3.Connection, places: Places, settings: Settings) -> tupl
         running = [job for job in active if job.state is State.RUNNING]
         lookup = make_lookup([*active, *_fetch_awaited(db, pending)])
         decision = decide(pending, running, settings.machine, lookup, now)
+        if settings.pretence.starts is not None:
+            decision = hold_back(decision, settings.pretence.starts - queue.count_starts(db))
         _write(db, decision, pending, tokens, now)
         forget_old_environments(db, places)
     for start in decision.starts:

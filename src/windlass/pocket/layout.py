@@ -14,6 +14,9 @@ class Machine:
     memory_mb: int
     gpus: int = 0
     gpu_type: str = ""  # empty: jobs may name any type
+    whole_nodes: bool = False  # jobs get nodes whole, whatever they ask for
+    unasked_gpus: int = 0  # of each node, for jobs that ask by a constraint only
+    counts_gpus_by_node: bool = False  # each pretended node has a GPU 0
 
 
 def make_layout(request: Request, machine: Machine) -> tuple[Share, ...]:
@@ -71,12 +74,12 @@ def check_fits(request: Request, layout: tuple[Share, ...], machine: Machine) ->
 
 def _make_share(request: Request, machine: Machine, tasks: int, nodes: int, gpus: int | None = None) -> Share:
     if gpus is None:
-        gpus = request.gpus_per_node or tasks * (request.gpus_per_task or 0)
+        gpus = request.gpus_per_node or tasks * (request.gpus_per_task or 0) or machine.unasked_gpus
     cpus = 1 if request.overcommits else tasks * (request.cpus_per_task or 1)
     if request.cpus_per_gpu and gpus:
         cpus = max(cpus, gpus * request.cpus_per_gpu)
     cpus = max(cpus, request.min_cpus or 0)
-    if request.is_exclusive:
+    if request.is_exclusive or machine.whole_nodes:
         cpus = max(cpus, machine.cpus // nodes)
     return Share(tasks=tasks, cpus=cpus, memory_mb=_memory(request, machine, cpus, gpus, nodes), gpus=gpus)
 

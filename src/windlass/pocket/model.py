@@ -86,6 +86,7 @@ class Request:
     signal: str = ""
     array_indices: tuple[int, ...] = ()
     export: str = "ALL"
+    node_pattern: str = "pocket{}"  # how the pretended nodes are called
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +150,7 @@ class Job:
 
     @property
     def node_names(self) -> tuple[str, ...]:
-        return node_names(len(self.layout))
+        return node_names(len(self.layout), self.request.node_pattern)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +192,6 @@ class Order:
     uid: int = 0
 
 
-def node_names(count: int) -> tuple[str, ...]:
+def node_names(count: int, pattern: str = "pocket{}") -> tuple[str, ...]:
     """The pretended nodes of a job. Every job's first node is pocket1: they are all this machine."""
-    return tuple(f"pocket{number}" for number in range(1, count + 1))
+    return tuple(pattern.format(number) for number in range(1, count + 1))

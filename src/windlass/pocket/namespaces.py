@@ -16,10 +16,11 @@ _BIND, _RECURSIVE, _SLAVE = 4096, 16384, 1 << 19
 _HOSTS = Path("/etc/hosts")
 
 
-def save_hosts(path: Path, names: Sequence[str]) -> None:
-    """This machine's hosts, and a loopback address for each node."""
+def save_hosts(path: Path, names: Sequence[str], suffix: str = "") -> None:
+    """This machine's hosts, and a loopback address for each node; suffix: its name in a second network."""
     known = _HOSTS.read_text(encoding="utf-8", errors="surrogateescape") if _HOSTS.exists() else ""
-    added = "".join(f"127.0.0.{number}\t{name}\n" for number, name in enumerate(names[:250], 1))
+    rows = ((number, name, f" {name}{suffix}" if suffix else "") for number, name in enumerate(names[:250], 1))
+    added = "".join(f"127.0.0.{number}\t{name}{alias}\n" for number, name, alias in rows)
     path.write_text(f"{known.rstrip()}\n{added}", encoding="utf-8", errors="surrogateescape")
 
 
@@ -33,8 +34,11 @@ def is_possible() -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def enter(hosts: Path, name: str) -> bool:
-    """For a child, before its exec. Never raises: a job without the names is better than none."""
+def enter(hosts: Path, name: str, covers: Sequence[tuple[str, str]] = ()) -> bool:
+    """For a child, before its exec. Never raises: a job without the names is better than none.
+
+    covers: folders that this node has for itself, and what they cover.
+    """
     try:
         libc = ctypes.CDLL(None)
         uid, gid = os.getuid(), os.getgid()
@@ -50,6 +54,7 @@ def enter(hosts: Path, name: str) -> bool:
             libc.mount(None, b"/", None, _RECURSIVE | _SLAVE, None) == 0
             and libc.mount(os.fsencode(hosts), os.fsencode(_HOSTS), None, _BIND, None) == 0
             and libc.sethostname(encoded, len(encoded)) == 0
+            and all(libc.mount(os.fsencode(own), os.fsencode(seen), None, _BIND, None) == 0 for own, seen in covers)
         )
     except (OSError, AttributeError):
         return False

@@ -49,6 +49,13 @@ def fetch_active(db: sqlite3.Connection) -> list[Job]:
     return fetch_jobs(db, "state IN ('PENDING', 'RUNNING')")
 
 
+def count_starts(db: sqlite3.Connection) -> int:
+    """How often any job was started so far; a requeued one counts once more."""
+    (now,) = db.execute("SELECT count(*) FROM jobs WHERE start_at IS NOT NULL").fetchone()
+    (before,) = db.execute("SELECT count(*) FROM history").fetchone()
+    return int(now) + int(before)
+
+
 def fetch_named(db: sqlite3.Connection, ids: Iterable[int]) -> list[Job]:
     """Jobs by id or by the id of their array."""
     listed = ",".join(str(int(job_id)) for job_id in ids)

@@ -7,6 +7,8 @@ from windlass.pocket.dependencies import Lookup, Verdict, read_dependency, weigh
 from windlass.pocket.layout import Machine
 from windlass.pocket.model import Job
 
+REHEARSED = "WaitsForRehearsal"  # a reason of pocket's own
+
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
@@ -75,6 +77,16 @@ def decide(pending: Sequence[Job], running: Sequence[Job], machine: Machine, loo
     return Decision(starts=tuple(starts), reasons=reasons, cancels=tuple(cancels))
 
 
+def hold_back(decision: Decision, allowed: int) -> Decision:
+    """No more than so many of the starts: the others wait for somebody who watches them one by one."""
+    late = {start.job.id: REHEARSED for start in decision.starts[max(0, allowed) :]}
+    return Decision(
+        starts=decision.starts[: max(0, allowed)],
+        reasons={**decision.reasons, **late},
+        cancels=decision.cancels,
+    )
+
+
 def _hindrance(job: Job, active: Sequence[Job], lookup: Lookup, now: float) -> str:
     if job.is_held:
         return "JobHeldUser"
@@ -126,6 +138,8 @@ def expected_start(job: Job, running: Sequence[Job], machine: Machine, now: floa
 def _pick_gpus(
     job: Job, active: Sequence[Job], starts: Sequence[Start], machine: Machine
 ) -> tuple[tuple[int, ...], ...]:
+    if machine.counts_gpus_by_node:
+        return tuple(tuple(range(share.gpus)) for share in job.layout)
     taken = {index for other in active for node in other.gpus for index in node}
     taken |= {index for start in starts for node in start.gpus for index in node}
     left = [index for index in range(machine.gpus) if index not in taken]

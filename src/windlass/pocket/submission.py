@@ -19,8 +19,13 @@ from windlass.pocket.model import Job, Request, State
 from windlass.pocket.places import Places
 from windlass.pocket.request import Options, Submitter
 from windlass.pocket.settings import DEFAULT_PARTITION, Settings
+from windlass.pocket.signals import read_warning
 
-_CONTROLLER_WORDS = ("Requested", "Invalid partition", "Invalid job array", "Job dependency")
+_CONTROLLER_WORDS = (
+    "Requested", "Invalid partition", "Invalid job array", "Job dependency", "Invalid account", "Invalid qos",
+    "Node count",
+)  # fmt: skip
+_TOO_MANY_NODES = "Node count specification invalid"
 _TOO_LONG = "Requested time limit is invalid (missing or exceeds some limit)"
 
 
@@ -47,8 +52,8 @@ def choose_partition(options: Options, settings: Settings) -> str:
 
     A stranger's script names the partitions of its own cluster: on one machine they all mean this machine.
     """
-    named = options.text("partition", DEFAULT_PARTITION)
-    if len(settings.partitions) == 1 and settings.partition(named) is None:
+    named = options.text("partition", settings.default_partition)
+    if len(settings.partitions) == 1 and settings.partition(DEFAULT_PARTITION) and settings.partition(named) is None:
         return DEFAULT_PARTITION
     for name in named.split(","):
         if settings.partition(name) is None:
@@ -63,6 +68,9 @@ def make_job(request: Request, options: Options, settings: Settings, now: float)
     most = partition.max_time_s if partition else None
     if most is not None and ("time" in options and (limit is None or limit > most)):
         raise PocketError(_TOO_LONG)
+    settings.pretence.refuse_strangers(request.account, request.qos)
+    if partition and partition.max_nodes is not None and (request.min_nodes or 1) > partition.max_nodes:
+        raise PocketError(_TOO_MANY_NODES)
     layout = make_layout(request, settings.machine)
     check_fits(request, layout, settings.machine)
     array = options.get("array", ArraySpec)
@@ -71,15 +79,19 @@ def make_job(request: Request, options: Options, settings: Settings, now: float)
         id=0,
         array_limit=array.limit if array else None,
         name=request.name,
-        request=request,
+        request=replace(request, node_pattern=settings.pretence.node),
         layout=layout,
         reason="JobHeldUser" if is_held else "None",
         is_held=is_held,
         comment=options.text("comment"),
         submit_at=now,
         begin_at=options.get("begin", float),
-        time_limit_s=limit if "time" in options else most,
+        time_limit_s=settings.pretence.clock.shrink_limit(limit if "time" in options else most, _find_lead_s(request)),
     )
+
+
+def _find_lead_s(request: Request) -> int:
+    return read_warning(request.signal).lead_s if request.signal else 0
 
 
 def submit(

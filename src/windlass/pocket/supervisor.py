@@ -84,26 +84,33 @@ def make_ground(places: Places, settings: Settings, job: Job) -> Ground:
         bin=str(places.bin),
         node_tmp={node: str(places.node_tmp(job.id, node)) for node in job.node_names},
         has_gpus=settings.machine.gpus > 0,
+        cluster=settings.pretence.cluster,
+        modules=settings.pretence.modules,
     )
 
 
 def make_nodes(places: Places, settings: Settings, job: Job) -> None:
     """A folder for each pretended node, and names that resolve where the system allows it."""
     for node in job.node_names:
-        places.node_tmp(job.id, node).mkdir(mode=0o700, parents=True, exist_ok=True)
+        local = places.node_tmp(job.id, node)
+        local.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for target in settings.pretence.node_folders:
+            Path(f"{local}{target}").mkdir(mode=0o700, parents=True, exist_ok=True)
     places.spool(job.id).mkdir(mode=0o700, parents=True, exist_ok=True)
     if settings.names_nodes and namespaces.is_possible():
-        namespaces.save_hosts(places.hosts(job.id), job.node_names)
+        namespaces.save_hosts(places.hosts(job.id), job.node_names, settings.pretence.host_suffix)
 
 
-def before_exec(places: Places, job: Job, node: str) -> Callable[[], None]:
+def before_exec(places: Places, settings: Settings, job: Job, node: str) -> Callable[[], None]:
     """What a process of a job does first of all."""
     hosts = places.hosts(job.id)
     has_names = hosts.exists()
+    local = str(places.node_tmp(job.id, node))
+    covers = [(f"{local}{target}", target) for target in settings.pretence.node_folders]
 
     def prepare() -> None:
         if has_names:
-            namespaces.enter(hosts, node)
+            namespaces.enter(hosts, node, covers)
         # After the namespace: a change of credentials would switch this off again.
         processes.die_with_parent()
 
@@ -167,7 +174,7 @@ def _run_script(
             cwd=_folder(job, watch),
             env=environment,
             start_new_session=True,
-            preexec_fn=before_exec(watch.places, job, job.node_names[0]),
+            preexec_fn=before_exec(watch.places, watch.settings, job, job.node_names[0]),
             umask=int(environment.get("SLURM_UMASK", "22"), 8),
         )
     except OSError as error:

@@ -102,7 +102,8 @@ class Watch:
     def _warn_at(self) -> float | None:
         if self._end_at is None or not self.job.request.signal or self._warned:
             return None
-        return self._end_at - read_warning(self.job.request.signal).lead_s
+        asked = read_warning(self.job.request.signal).lead_s
+        return self._end_at - self.settings.pretence.clock.shrink_lead(asked)
 
     def _keep_time(self, child: subprocess.Popen[bytes], now: float) -> None:
         if self.outcome.cause is not None:

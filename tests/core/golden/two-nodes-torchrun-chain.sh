@@ -33,8 +33,8 @@ set -euo pipefail
 windlass_python=$(command -v -- python3 || true)  # before any module can change it
 export WINDLASS_RUN_ID=digits-k3f9w WINDLASS_SITE=alpha
 export WINDLASS_RUN_DIR=/scratch/alice/windlass/runs/digits-k3f9w
-export WINDLASS_LINK=$((0 + SLURM_ARRAY_TASK_ID)) WINDLASS_LINKS=4 WINDLASS_CHAIN=array
-export WINDLASS_SUBMISSION=1
+export WINDLASS_LINK=$((0 + SLURM_ARRAY_TASK_ID)) WINDLASS_LINKS=4 WINDLASS_LINK_S=72300 WINDLASS_NOTICE_S=300
+export WINDLASS_SUBMISSION=1 WINDLASS_CHAIN=array WINDLASS_CHAIN_FIRST=1
 export WINDLASS_TOKEN=windlass:digits-k3f9w:1
 export WINDLASS_CHECKPOINT_DIR=/scratch/alice/windlass/runs/digits-k3f9w/code/checkpoints
 
@@ -50,16 +50,16 @@ set -u
 # since Slurm 22.05 srun does not take over --cpus-per-task by itself
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-64}
 export OMP_NUM_THREADS=16
-# below the ephemeral range, and different for two jobs on one node
-export MASTER_PORT="$((10000 + SLURM_JOB_ID % 20000))"
+# below the ephemeral range, and another for another job; where it is taken, the agent takes the next
+export MASTER_PORT="$((10001 + 16 * (SLURM_JOB_ID % 1250)))"
 export WINDLASS_HOST_SUFFIX=i
 export GLOO_SOCKET_IFNAME=ib0
 export NCCL_SOCKET_IFNAME=ib0
 
 # The agent takes this link, passes signals on, watches the node, and exits as the command does.
 if [ -n "$windlass_python" ]; then
-  exec "$windlass_python" -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal USR1 -- \
-    srun --kill-on-bad-exit=1 python3 -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal USR1 -- bash -c 'exec torchrun --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'
+  exec "$windlass_python" -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal USR1 --gpus=4 --restart --network-test --replace-nodes -- \
+    srun --kill-on-bad-exit=1 --gpu-bind=none python3 -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal USR1 -- bash -c 'exec python -m torch.distributed.run --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'
 fi
 echo "windlass: no python3 on $(hostname): running without the agent" >&2
-exec srun --kill-on-bad-exit=1 python3 -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal USR1 -- bash -c 'exec torchrun --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'
+exec srun --kill-on-bad-exit=1 --gpu-bind=none python3 -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal USR1 -- bash -c 'exec python -m torch.distributed.run --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'

@@ -30,20 +30,20 @@ set -euo pipefail
 windlass_python=$(command -v -- python3 || true)  # before any module can change it
 export WINDLASS_RUN_ID=digits-k3f9w WINDLASS_SITE=sdumont
 export WINDLASS_RUN_DIR=/scratch/alice/sdumont/runs/digits-k3f9w
-export WINDLASS_LINK=1 WINDLASS_LINKS=1 WINDLASS_CHAIN=array
-export WINDLASS_SUBMISSION=1
+export WINDLASS_LINK=1 WINDLASS_LINKS=1 WINDLASS_LINK_S=7200 WINDLASS_NOTICE_S=120
+export WINDLASS_SUBMISSION=1 WINDLASS_CHAIN=array WINDLASS_CHAIN_FIRST=1
 export WINDLASS_TOKEN=windlass:digits-k3f9w:1
 export WINDLASS_CHECKPOINT_DIR=/scratch/alice/sdumont/runs/digits-k3f9w/code/ckpt
 
 # since Slurm 22.05 srun does not take over --cpus-per-task by itself
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-4}
 export OMP_NUM_THREADS=4
-# below the ephemeral range, and different for two jobs on one node
-export MASTER_PORT="$((10000 + SLURM_JOB_ID % 20000))"
+# below the ephemeral range, and another for another job; where it is taken, the agent takes the next
+export MASTER_PORT="$((10001 + 16 * (SLURM_JOB_ID % 1250)))"
 
 # The agent takes this link, passes signals on, watches the node, and exits as the command does.
 if [ -n "$windlass_python" ]; then
-  exec "$windlass_python" -I /scratch/alice/sdumont/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal TERM -- \
+  exec "$windlass_python" -I /scratch/alice/sdumont/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal TERM --restart -- \
     bash -c 'python train.py'
 fi
 echo "windlass: no python3 on $(hostname): running without the agent" >&2

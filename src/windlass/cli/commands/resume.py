@@ -12,9 +12,12 @@ from windlass.errors import ExitCode, UsageError
 @click.argument("run", default="last")
 @click.option("--time", "time_text", metavar="TIME", help="For how long; default: what was left, or as long again.")
 @click.option("--update-code", is_flag=True, help="Send the project as it is now first; what the run wrote stays.")
+@click.option("--exclude", metavar="NODES", help="Not on these nodes, such as gpu[03-04],gpu9.")
 @click.option("-d", "--detach", is_flag=True, help="Do not follow.")
 @click.pass_obj
-def command(output: Output, /, run: str, time_text: str | None, update_code: bool, detach: bool) -> int:
+def command(
+    output: Output, /, run: str, time_text: str | None, update_code: bool, exclude: str | None, detach: bool
+) -> int:
     """Submit RUN once more in its own folder, so that it goes on from its checkpoints.
 
     \b
@@ -22,6 +25,7 @@ def command(output: Output, /, run: str, time_text: str | None, update_code: boo
       windlass resume                       the last run, with the time it had left
       windlass resume digits --time 12h
       windlass resume digits --update-code  after mending a mistake in the code
+      windlass resume digits --exclude gpu7 without a node that is sick
     """
     from windlass.app.logs import open_log
     from windlass.app.resuming import resume_run
@@ -36,7 +40,7 @@ def command(output: Output, /, run: str, time_text: str | None, update_code: boo
         reader = open_log(session, before)
         if not detach:
             reader.read_tail(0)  # what it said before is not said again
-        record = resume_run(session, before, time=time, update_code=update_code)
+        record = resume_run(session, before, time=time, update_code=update_code, exclude=exclude)
         output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")
         if detach:
             if output.as_json:

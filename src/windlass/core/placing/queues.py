@@ -67,7 +67,9 @@ def make_queues(site: Site, facts: Facts) -> tuple[Queue, ...]:
     seen = tuple(
         queue for one in facts.partitions or () if one.name not in known for queue in _from_survey(site, one, facts)
     )
-    return _mark_mixed(written + seen)
+    found = _mark_mixed(written + seen)
+    # On a laptop nodes are pretended: there are as many as a job likes, on the one machine.
+    return tuple(replace(one, count=None, max_nodes=None) for one in found) if site.rules.cuts_to_fit else found
 
 
 def _mark_mixed(queues: tuple[Queue, ...]) -> tuple[Queue, ...]:

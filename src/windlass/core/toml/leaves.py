@@ -1,6 +1,7 @@
 """Readers of single values: each takes what TOML (or a flag's text) gave and returns it typed, or refuses in words."""
 
 import datetime
+import re
 from enum import StrEnum
 from math import isfinite
 
@@ -34,6 +35,11 @@ def word(*, longest: int = 256) -> Leaf:
 def relative_path() -> Leaf:
     """A path or pattern that stays inside its folder."""
     return Leaf(read=_read_relative)
+
+
+def pattern() -> Leaf:
+    """A regular expression in Python's form."""
+    return Leaf(read=_read_pattern)
 
 
 def whole(least: int, most: int) -> Leaf:
@@ -132,6 +138,18 @@ def _read_relative(value: object) -> str:
     if ".." in found.split("/"):
         raise Refused("cannot lead out of its folder with ..")
     return found
+
+
+def _read_pattern(value: object) -> str:
+    written = _read_text(value, LONGEST_LINE, lines=False)
+    try:
+        compiled = re.compile(written)
+    except (re.error, OverflowError, RecursionError) as error:
+        hint = "a backslash before ( ) [ * + ? takes them as they are"
+        raise Refused(f"is no regular expression: {error}; {hint}") from None
+    if compiled.search("") is not None:
+        raise Refused("fits an empty line too, so every training would be done at its first word; name what it prints")
+    return written
 
 
 def _read_whole(value: object, least: int, most: int) -> int:

@@ -17,6 +17,7 @@ from windlass.core.toml.leaves import (
     flag,
     line,
     memory,
+    pattern,
     relative_path,
     secret,
     signal,
@@ -90,7 +91,7 @@ CHECKPOINT: dict[str, Shape] = {
     "notice": duration(most=timedelta(seconds=65_535)),  # sbatch --signal takes no more
     "max_links": whole(1, MAX_LINKS),
     "done_file": relative_path(),
-    "done_pattern": line(),
+    "done_pattern": pattern(),
     "restart": flag(),
     "chain": choice(ChainStyle),
 }

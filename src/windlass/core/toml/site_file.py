@@ -152,6 +152,7 @@ RULES: dict[str, Shape] = {
     "typed_gpus": flag(),
     "needs_gpu_type": flag(),
     "chain": choice(ChainStyle),
+    "jobs_submit_jobs": flag(),
     "requeue": flag(),
     "max_submitted": _COUNT,
     "max_array": _COUNT,

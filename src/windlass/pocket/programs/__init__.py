@@ -14,7 +14,7 @@ from windlass.pocket.launch import command
 from windlass.pocket.places import Places, find_places
 
 PROGRAMS = ("sbatch", "srun", "salloc", "squeue", "sacct", "scancel", "scontrol", "sinfo")
-_INNER = ("keeper", "supervisor")
+_INNER = ("keeper", "supervisor", "world")
 VERSION = "slurm-pocket 22.05.0"
 
 

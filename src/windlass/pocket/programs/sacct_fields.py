@@ -8,7 +8,7 @@ from typing import NamedTuple
 from windlass.pocket.errors import PocketError
 from windlass.pocket.hostlist import fold
 from windlass.pocket.lines import Line
-from windlass.pocket.model import Job, State, Step, node_names
+from windlass.pocket.model import Job, State, Step
 from windlass.pocket.programs.squeue_fields import format_memory
 from windlass.pocket.timeforms import format_long, format_moment
 
@@ -83,7 +83,7 @@ def _end(record: Record) -> str:
 
 def _nodes(record: Record) -> str:
     if record.step:
-        return fold(node_names(record.step.nodes))
+        return fold(record.job.node_names[: record.step.nodes])
     return fold(record.job.node_names) if record.job.start_at is not None else "None assigned"
 
 

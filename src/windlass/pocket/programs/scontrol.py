@@ -16,6 +16,7 @@ from windlass.pocket.hostlist import expand, fold
 from windlass.pocket.kept_environment import save_environment
 from windlass.pocket.model import Job, OrderKind, State
 from windlass.pocket.places import Places
+from windlass.pocket.pretence import Clock
 from windlass.pocket.programs import VERSION
 from windlass.pocket.programs.scontrol_show import format_config, format_job, format_node, format_partition
 from windlass.pocket.programs.usage import show_about
@@ -201,10 +202,11 @@ def _update(places: Places, words: list[str]) -> int:
     jobs = _find(db, names)
     if not jobs:
         raise PocketError(f"Invalid job id specified for job {names}", bare=True)
+    clock = load_settings(places).pretence.clock
     for job in jobs:
         changes: dict[str, object] = {}
         for key, value in values.items():
-            changes |= _read_change(key, value, job)
+            changes |= _read_change(key, value, job, clock)
         if job.state.is_final:
             raise PocketError(f"Job/step already completing or completed for job {job.display_id}", bare=True)
         with writing(db):
@@ -214,10 +216,10 @@ def _update(places: Places, words: list[str]) -> int:
     return 0
 
 
-def _read_change(key: str, value: str, job: Job) -> dict[str, object]:
+def _read_change(key: str, value: str, job: Job, clock: Clock) -> dict[str, object]:
     try:
         if key == "timelimit":
-            return {"time_limit_s": _read_limit(value, job)}
+            return {"time_limit_s": clock.shrink_change(_read_limit(value, job), job.time_limit_s)}
         if key in ("starttime", "eligibletime"):
             return {"begin_at": read_moment(value, time.time())}
         if key == "arraytaskthrottle":

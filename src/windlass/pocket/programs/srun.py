@@ -16,7 +16,7 @@ from windlass.pocket.database import open_database, writing
 from windlass.pocket.environment import StepShape, TaskPlace, choose, make_task_environment
 from windlass.pocket.errors import PocketError
 from windlass.pocket.getopt import parse
-from windlass.pocket.model import Job, State, Step, node_names
+from windlass.pocket.model import Job, State, Step
 from windlass.pocket.options import SRUN, SRUN_ALLOCATION_ENV, SRUN_STEP_ENV, read_environment
 from windlass.pocket.outputs import output_values
 from windlass.pocket.places import Places
@@ -35,6 +35,9 @@ def run(places: Places, words: list[str]) -> int:
     parsed = parse(SRUN, words)
     typed = dict(parsed.options)
     if show_about(SRUN, typed, "[OPTIONS(0)... [executable(0) [args(0)...]]]"):
+        return 0
+    if typed.get("mpi") == "list":
+        sys.stdout.write("MPI plugin types are...\n\tnone\n")
         return 0
     if not parsed.operands:
         raise PocketError("fatal: No command given to execute.")
@@ -132,7 +135,7 @@ def _start(
     plans = []
     for place in shape.places:
         environment = make_task_environment(job, base, ground, shape=shape, place=place)
-        node = node_names(len(tasks))[place.nodeid]
+        node = job.node_names[place.nodeid]
         plans.append(
             TaskPlan(
                 number=place.procid,
@@ -143,7 +146,7 @@ def _start(
                 input=files.input(place),
                 output=files.open("output", place, node),
                 error=files.open("error", place, node),
-                prepare=before_exec(places, job, node),
+                prepare=before_exec(places, settings, job, node),
             )
         )
     crew = Crew("srun", f"StepId={job.id}.{step.step}", labels="label" in options, kill_wait_s=settings.kill_wait_s)

@@ -100,7 +100,8 @@ def _fold_lives(group: Sequence[JobSeen]) -> list[JobSeen]:
     for job in group:
         last = folded[-1] if folded else None
         if last is not None and _is_earlier_life(last, job):
-            folded[-1] = replace(job, token=job.token or last.token, restarts=last.restarts + 1)
+            past = (*last.past, last.state)
+            folded[-1] = replace(job, token=job.token or last.token, restarts=last.restarts + 1, past=past)
         else:
             folded.append(job)
     return folded

@@ -6,7 +6,7 @@ from windlass.core.jobs import JobSeen
 from windlass.core.names import read_token
 from windlass.schedulers.slurm.fields import read_count, read_text, read_time
 from windlass.schedulers.slurm.job_ids import read_array_id, read_task
-from windlass.schedulers.slurm.words import read_state
+from windlass.schedulers.slurm.words import read_canceller, read_state
 
 
 def read_job_row(row: Mapping[str, str]) -> JobSeen:
@@ -26,4 +26,5 @@ def read_job_row(row: Mapping[str, str]) -> JobSeen:
         nodes=read_text(row.get("nodes")),
         node_count=read_count(row.get("node_count")),
         partition=read_text(row.get("partition")),
+        cancelled_by=read_canceller(word),
     )

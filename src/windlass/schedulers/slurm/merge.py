@@ -28,17 +28,23 @@ def _is_same(seen: JobSeen, old: JobSeen) -> bool:
 
 
 def _complete(seen: JobSeen, old: JobSeen) -> JobSeen:
-    restarts = max(seen.restarts, old.restarts)
+    seen = replace(seen, restarts=max(seen.restarts, old.restarts), past=seen.past or _tell_past(seen, old))
     if not (seen.state.is_final and old.state.is_final):
-        return replace(seen, restarts=restarts)
+        return seen
     return replace(
         seen,
-        restarts=restarts,
+        cancelled_by=old.cancelled_by if seen.cancelled_by is None else seen.cancelled_by,
         exit_code=old.exit_code if seen.exit_code is None else seen.exit_code,
         signal=old.signal if seen.signal is None else seen.signal,
         ended=seen.ended or old.ended,
         nodes=seen.nodes or old.nodes,
     )
+
+
+def _tell_past(seen: JobSeen, old: JobSeen) -> tuple[JobState, ...]:
+    """A job that waits to be started again: the history's newest row may still be the life that ended."""
+    ended_early = old.state in (JobState.REQUEUED, JobState.PREEMPTED, JobState.NODE_FAILED)
+    return (*old.past, old.state) if ended_early and not seen.state.is_final else old.past
 
 
 def _is_waiting_array(job: JobSeen) -> bool:

@@ -46,6 +46,12 @@ def read_state(word: str) -> JobState:
     return STATES.get(first, JobState.UNKNOWN)
 
 
+def read_canceller(word: str) -> int | None:
+    """The user's number in `CANCELLED by 1234`; None where Slurm does not say."""
+    first, _, number = word.strip().partition(" by ")
+    return int(number) if first.upper() == "CANCELLED" and number.isdigit() else None
+
+
 def explain_state(word: str) -> str | None:
     """A sentence for a state as squeue and sacct write it (`PD`, `TIMEOUT`, `CANCELLED by 1234`); None: no state."""
     first = (word.split() or [""])[0].upper().rstrip("+")

@@ -1,0 +1,35 @@
+"""Tasks of srun: the words that every launcher starts them with, and the first process of each."""
+
+from collections.abc import Sequence
+
+from windlass.core.plan import Plan
+from windlass_job import wire
+
+
+def start_tasks(plan: Plan, command: Sequence[str], *, world: str | None = None) -> tuple[str, ...]:
+    """`command` as a task, one or several a node as the plan has it. `world`: whose variables it gets besides RANK."""
+    return ("srun", *_make_options(plan), *_make_first_process(plan, world), *command)
+
+
+def _make_options(plan: Plan) -> tuple[str, ...]:
+    options = ["--kill-on-bad-exit=1"]
+    if plan.gpus_per_node:
+        # A task must see all GPUs of its node: --gpus-per-task hides the peers and breaks NCCL's shared memory.
+        options.append("--gpu-bind=none")
+    if plan.tasks_per_node > 1 and "SLURM_CPU_BIND" not in plan.env:
+        # Without a word Slurm binds only where the tasks fill whole nodes; else they wander over each other's cores.
+        # Where a site does not bind at all it is passed over. One task a node has all cores of the job anyway.
+        options.append("--cpu-bind=cores")
+    return tuple(options)
+
+
+def _make_first_process(plan: Plan, world: str | None) -> tuple[str, ...]:
+    """Ours, of every task: it sets RANK and its kin, waits for the other nodes, and passes the stop signal on.
+
+    srun kills its tasks at once when it gets TERM itself, and hands USR1 only to a task's first process.
+    """
+    return (
+        *(plan.python, "-I", f"{plan.folder}/{wire.JOB_ZIP}", wire.RANK_ENV, "--stop-signal", plan.stop_signal),
+        *(("--world", world) if world else ()),
+        "--",
+    )

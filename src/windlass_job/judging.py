@@ -1,0 +1,147 @@
+"""The verdict on a command that has ended: whether it is started again, and what becomes of the link."""
+
+import argparse
+import re
+from typing import Any, Dict, Mapping, NamedTuple, Optional
+
+from windlass_job import slurm, taking, tries, wire
+from windlass_job.bounded import describe, within
+from windlass_job.claims import has_stop
+from windlass_job.command import as_exit_code
+from windlass_job.ending import KILLED, NO_EVIDENCE, Evidence, Witness, judge
+from windlass_job.events import Recorder
+from windlass_job.report import Report
+from windlass_job.signals import Signals
+
+SAME_MOMENT_S = 2.0
+LOOK_S = 10.0  # for a look at what was saved
+
+# The outcome RUNNING means: start the command again. `values` go into the status.
+Verdict = NamedTuple("Verdict", [("outcome", str), ("leave_with", int), ("values", Dict[str, Any])])
+
+
+class Judge:
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        env: Mapping[str, str],
+        *,
+        recorder: Recorder,
+        report: Report,
+        signals: Signals,
+    ) -> None:
+        self._options = options
+        self._env = env
+        self._recorder = recorder
+        self._report = report
+        self._signals = signals
+        self._witness = self._call_witness(env.get(wire.ENV_RUN_DIR) or None)
+        self._whole_s = slurm.read_time_left(env)
+        self._tries = tries.Tries()
+
+    def _call_witness(self, folder: Optional[str]) -> Witness:
+        job, done_file = slurm.get_job(self._env), self._options.done_file
+        try:
+            return Witness(folder, job, done_file, self._options.done_pattern)
+        except re.error as error:
+            self._recorder.note("the pattern that means done cannot be read here, and is passed over: " + str(error))
+            return Witness(folder, job, done_file, None)
+
+    def begin_link(self, taken: taking.Taken) -> None:
+        mark = self._load_mark()
+        stalled = tries.count_stalled(taken.previous, taking.read_chain_first(self._env), mark)
+        self._report.status.update(mark=mark, stalled=stalled)
+
+    def begin_try(self) -> int:
+        """The number of this start of the command."""
+        self._tries.begin(self._load_mark())
+        self._report.status["tries"] = self._tries.count
+        return self._tries.count
+
+    def copy_progress(self) -> bool:
+        """Into the status, for the laptop. False: look again."""
+        self._report.status["progress"] = self._witness.load_progress() or None
+        return False
+
+    def has_stalled(self) -> bool:
+        return bool(self._report.status["stalled"] >= tries.ENOUGH_LINKS)
+
+    def judge(self, code: int) -> Verdict:
+        """`code` as subprocess has it: negative for a signal."""
+        exit_code = as_exit_code(code)
+        ended = {"exit_code": code, "signal": None} if code >= 0 else {"exit_code": None, "signal": -code}
+        outcome = self._judge_end(code, exit_code)
+        if outcome == wire.FAILED and self._options.restart:
+            outcome = self._judge_breakdown(exit_code)
+        if outcome == wire.DONE:
+            return Verdict(outcome, 0, {"exit_code": 0})
+        if outcome != wire.CUT:
+            return Verdict(outcome, exit_code, ended)
+        self._count_stalled()
+        if self.has_stalled():
+            return Verdict(wire.FAILED, wire.EXIT_STALLED, dict(ended, reason=tries.STALLED))
+        return Verdict(outcome, wire.EXIT_CUT, ended)
+
+    def _judge_end(self, code: int, exit_code: int) -> str:
+        evidence = self._load_evidence(code)
+        asked_by = None
+        if self._report.status["stop_requested"] is not None:
+            asked_by = "notice" if self._signals.is_noticed_first else "cancel"
+        elif exit_code in KILLED:
+            # Slurm cancels steps and batch shell in no order: our own signal may still be on its way.
+            self._signals.wait_for_cancel(SAME_MOMENT_S)
+        outcome = judge(exit_code, evidence, asked_by, is_cancelled=self._signals.is_cancelled)
+        if outcome == wire.DONE and asked_by is None and exit_code != 0:
+            self._recorder.note("the command had finished when it aborted (exit code {}): done".format(exit_code))
+        elif outcome == wire.CUT and asked_by is None:
+            self._recorder.note("the command ended by itself and is not finished: the next link goes on")
+        return outcome
+
+    def _load_evidence(self, code: int) -> Evidence:
+        status = self._report.status
+        ours = {name: status[name] for name in ("submission", "link", "attempt")}
+        ours["try"] = self._tries.count
+
+        def look() -> Evidence:
+            self.copy_progress()
+            return self._witness.load_evidence(ours, code)
+
+        try:
+            found: Evidence = within(self._options.patience, look)
+            return found
+        except OSError as error:
+            self._recorder.note("only its exit code tells how the command ended: " + describe(error))
+            return NO_EVIDENCE
+
+    def _judge_breakdown(self, exit_code: int) -> str:
+        saved = self._tries.has_saved(self._load_mark())
+        if not self._tries.is_worth_another(exit_code, saved):
+            return wire.FAILED
+        if tries.is_too_late(slurm.read_time_left(self._env), self._whole_s):
+            is_last = self._report.status["link"] >= self._report.status["links"]
+            return wire.CUT if saved and not is_last else wire.FAILED
+        self._signals.wait_for_any(self._tries.pause_s)
+        if self._signals.is_cancelled or self._is_told_to_stop():
+            return wire.TERMINATED
+        return wire.CUT if self._signals.is_noticed else wire.RUNNING
+
+    def _is_told_to_stop(self) -> bool:
+        """By the marker: Slurm's own signal may come later, or never."""
+        folder, submission = self._env.get(wire.ENV_RUN_DIR), self._report.status["submission"]
+        try:
+            return bool(folder and within(LOOK_S, has_stop, folder, submission))
+        except OSError:
+            return False
+
+    def _count_stalled(self) -> None:
+        status = self._report.status
+        saved = tries.has_saved(tries.read_mark(status["mark"]), self._load_mark())
+        status["stalled"] = status["stalled"] + 1 if saved is False else 0
+
+    def _load_mark(self) -> tries.Mark:
+        checkpoints = self._env.get(wire.ENV_CHECKPOINTS)
+        try:
+            found: tries.Mark = within(LOOK_S, lambda: tries.load_mark(checkpoints, self._witness.load_progress()))
+            return found
+        except OSError:
+            return tries.UNKNOWN

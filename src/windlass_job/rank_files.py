@@ -1,0 +1,135 @@
+"""How the ranks of a training meet in a folder of checkpoints: by files in the attempt's own folder, no network.
+
+Ranks find each other by the name of this start of the world and by counting: every rank calls in the same order.
+"""
+
+import os
+import shutil
+import time
+
+from windlass_job import disk
+from windlass_job.attempts import Aside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, List, Optional, Set
+
+_LEFT = b".ranks"
+_FIRST_LOOK_S = 0.02
+_LOOK_S = 1.0
+
+
+class SaveFailed(OSError):
+    """A checkpoint of all ranks was not published: a rank is missing, or failed."""
+
+
+class RankFiles:
+    def __init__(self, aside: Aside, start: str, patience_s: float) -> None:
+        self._aside = aside
+        self._start = start.encode("ascii")
+        self._patience_s = patience_s
+        self._saves = 0
+        self._questions = 0
+
+    # ---- one rank alone ---------------------------------------------------------------------------
+
+    def make_private(self, name: bytes, rank: int) -> bytes:
+        """A folder that only this process writes into."""
+        if rank == 0:
+            self._aside.open()
+        else:
+            self._wait(self._aside.join, "rank 0 has not opened the folder of checkpoints")
+        made = os.path.join(self._aside.path, name + b"." + disk.make_suffix())
+        os.mkdir(made)
+        return made
+
+    # ---- all ranks into one folder ------------------------------------------------------------------
+
+    def meet(self, name: bytes, rank: int) -> bytes:
+        """The folder into which all ranks write: rank 0 makes it, the others wait for it."""
+        self._saves += 1
+        name = b"%s.%s.%d" % (name, self._start, self._saves)
+        if rank != 0:
+            return self._find(name, "rank 0 has not begun to save")
+        self._aside.open()
+        made = os.path.join(self._aside.path, name)
+        os.mkdir(made + _LEFT)
+        os.mkdir(made)
+        return made
+
+    def leave(self, made: bytes, rank: int, size: int, error: "Optional[BaseException]") -> None:
+        """This rank has written its part, or failed to. Rank 0 stays until all have."""
+        said = b"" if error is None else "{}: {}".format(type(error).__name__, error).encode("utf-8", "replace")[:500]
+        if rank != 0:
+            disk.replace(os.path.join(made + _LEFT, b"%d" % rank), said)
+            return
+        try:
+            if error is None:
+                self._wait_for_all(made + _LEFT, set(range(1, size)))
+        finally:
+            shutil.rmtree(made + _LEFT, ignore_errors=True)
+
+    def _wait_for_all(self, folder: bytes, missing: "Set[int]") -> None:
+        def look() -> bool:
+            os.utime(folder)
+            for name in os.listdir(folder):
+                if name.isdigit():
+                    _refuse_failure(os.path.join(folder, name))
+                    missing.discard(int(name))
+            return not missing
+
+        self._wait(look, lambda: "ranks {} have not finished their part".format(_name_some(missing)))
+
+    # ---- what rank 0 found ----------------------------------------------------------------------------
+
+    def tell_newest(self, name: bytes) -> None:
+        self._questions += 1
+        self._aside.open()
+        path = os.path.join(self._aside.path, self._question())
+        try:
+            disk.replace(path, disk.make_json({"newest": disk.as_text(name)}))
+        except OSError as error:
+            raise self._aside.explain(error)
+
+    def hear_newest(self) -> bytes:
+        self._questions += 1
+        path = self._find(self._question(), "rank 0 has not told which checkpoint is the newest")
+        told = disk.read_json(path) or {}
+        return disk.as_path(told.get("newest", ""))
+
+    def _question(self) -> bytes:
+        return b"newest.%s.%d" % (self._start, self._questions)
+
+    # ---- waiting --------------------------------------------------------------------------------------
+
+    def _find(self, name: bytes, what: str) -> bytes:
+        found: List[bytes] = []
+
+        def look() -> bool:
+            found[:] = self._aside.list_inside(name)
+            return bool(found)
+
+        self._wait(look, what)
+        return found[-1]
+
+    def _wait(self, look: "Callable[[], bool]", what: "Any") -> None:
+        deadline = time.monotonic() + self._patience_s
+        pause = _FIRST_LOOK_S
+        while not look():
+            self._aside.check()
+            if time.monotonic() > deadline:
+                text = what() if callable(what) else what
+                raise SaveFailed("{} within {:g} s".format(text, self._patience_s))
+            time.sleep(pause)
+            pause = min(2 * pause, _LOOK_S)
+
+
+def _refuse_failure(path: bytes) -> None:
+    said = disk.read_bytes(path).decode("utf-8", "replace")
+    if said:
+        raise SaveFailed("rank {} could not save its part: {}".format(disk.as_text(os.path.basename(path)), said))
+
+
+def _name_some(ranks: "Set[int]") -> str:
+    shown = ", ".join(map(str, sorted(ranks)[:10]))
+    return shown if len(ranks) <= 10 else "{} and {} more".format(shown, len(ranks) - 10)
