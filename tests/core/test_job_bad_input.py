@@ -172,7 +172,7 @@ done
 """
 JOB = {"SLURM_JOB_ID": "45", "SLURM_CPUS_PER_TASK": "3"}
 OF_BASH = {"PWD", "OLDPWD", "SHLVL", "_", "RECORD", "SCRIPTS", "PATH"}
-OURS = {"SRUN_CPUS_PER_TASK": "3", "OMP_NUM_THREADS": "1", "MASTER_PORT": "10045"}
+OURS = {"SRUN_CPUS_PER_TASK": "3", "OMP_NUM_THREADS": "1", "MASTER_PORT": "10721"}
 
 
 @dataclass(frozen=True)
@@ -234,6 +234,12 @@ def expect_env(plan: Plan) -> dict[str, str]:
     return {**JOB, **ours, **plan.network_env, **plan.env}
 
 
+def expect_options(plan: Plan) -> list[str]:
+    gpus = [f"--gpus={plan.gpus_per_node}"] if plan.gpus_per_node else []
+    restart = ["--restart"] if plan.restart else []
+    return [*gpus, *restart, *(["--network-test", "--replace-nodes"] if plan.nodes > 1 else [])]
+
+
 def check_run(plan: Plan, seen: Path, script: bytes) -> None:
     assert (seen / "syntax").read_text() == "", script.decode()
     assert (seen / "stdout").read_text() == "", script.decode()
@@ -243,7 +249,8 @@ def check_run(plan: Plan, seen: Path, script: bytes) -> None:
     argv = read_words(seen / f"{program}.argv")
     stop = plan.stop_signal
     zip_file = f"{plan.folder}/windlass_job.pyz"
-    agent = ["-I", zip_file, "agent", "--notice-signal", "USR1", "--stop-signal", stop, "--", "srun"]
+    signals = ["--notice-signal", "USR1", "--stop-signal", stop]
+    agent = ["-I", zip_file, "agent", *signals, *expect_options(plan), "--", "srun"]
     task = [plan.python, "-I", zip_file, "rank-env", "--stop-signal", stop, "--", "bash", "-c", plan.command]
     binding = ["--gpu-bind=none"] if plan.gpus_per_node else []
     assert argv == [*(agent if has_agent else []), "--kill-on-bad-exit=1", *binding, *task]

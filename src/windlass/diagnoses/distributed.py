@@ -212,9 +212,9 @@ def one_rank_died(symptoms: Symptoms) -> Iterator[Diagnosis]:
 def aborted_at_its_end(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """A process of PyTorch's on Gloo gave up after its work was done, while Python was ending.
 
-    Threads of Gloo were still running: the model in DistributedDataParallel lives on until then, as a variable of the
-    module, although the group was destroyed. It happens to some runs and not to others. With [checkpoint] restart, or
-    a file that means "done", Windlass sees that the training was finished.
+    Threads of Gloo were still running: the model in DistributedDataParallel lives on until then, although the group was
+    destroyed, because it refers to itself. It happens to some runs and not to others. With a file that means "done", or
+    run.done(), Windlass sees that the training was finished.
     """
     is_gloo = _GLOO.search(symptoms.text) or symptoms.fatal(_ONE_DIED)
     if (line := symptoms.fatal(_AT_ITS_END)) and is_gloo and all(one.is_secondary for one in symptoms.tracebacks):
@@ -222,8 +222,7 @@ def aborted_at_its_end(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D410",
             message="a process of PyTorch gave up at its very end, when threads of Gloo were still running",
             evidence=(line,),
-            hint="train in a function, so that the model is gone before dist.destroy_process_group(); "
-            "or [checkpoint] done_file",
+            hint="train in a function, then gc.collect(), then dist.destroy_process_group(); or [checkpoint] done_file",
         )
 
 

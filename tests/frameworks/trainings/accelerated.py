@@ -9,6 +9,8 @@ def main():
     accelerator = Accelerator(cpu=True)
     problem.tell_rank(accelerator.process_index, accelerator.num_processes)
     train(accelerator)
+    accelerator.free_memory()
+    problem.let_go()
     accelerator.end_training()
 
 

@@ -12,7 +12,8 @@ def main():
     problem.stand_alone()
     dist.init_process_group("gloo", timeout=timedelta(seconds=120))
     problem.tell_rank(dist.get_rank(), dist.get_world_size())
-    train()  # a function, so that the model is gone before the group is
+    train()
+    problem.let_go()
     dist.destroy_process_group()
 
 

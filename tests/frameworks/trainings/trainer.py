@@ -5,6 +5,7 @@ import sys
 import lightning
 import problem
 import torch
+import torch.distributed as dist
 
 
 class Module(lightning.LightningModule):
@@ -31,6 +32,12 @@ class Batches(torch.utils.data.IterableDataset):
 
 
 def main(devices, nodes):
+    train(devices, nodes)
+    problem.let_go()
+    dist.destroy_process_group()
+
+
+def train(devices, nodes):
     trainer = lightning.Trainer(
         devices=devices,
         num_nodes=nodes,

@@ -18,6 +18,7 @@ def main():
     deepspeed.init_distributed("gloo")
     problem.tell_rank(dist.get_rank(), dist.get_world_size())
     train()
+    problem.let_go()
     dist.destroy_process_group()
 
 
