@@ -25,7 +25,7 @@ _TURNS = 7
 # Runs as the batch script: the agent's own function, on real nodes.
 _JOB = """import json, os, subprocess, sys, time
 sys.path.insert(0, sys.argv[1] + "/windlass_job.pyz")
-from windlass_job.network_check import test_network
+from windlass_job.network.checking import test_network
 bare, tests, sentence = [], [], ""
 for turn in range(1, {turns} + 2):
     start = time.perf_counter()

@@ -23,7 +23,7 @@ from windlass.core.job import make_script
 from windlass.core.plan import Plan
 from windlass.core.shell import quote
 from windlass.core.site import CostUnit
-from windlass.edges.job_zip import make_job_zip
+from windlass.edges.job_zip import load_task_sh, make_job_zip
 from windlass.launchers import LAUNCHERS
 from windlass.pocket.programs import ensure_bin
 from windlass_job import wire
@@ -97,6 +97,7 @@ def run_turns(engine: Engine, folder: Path, nodes: int) -> dict[str, float]:
     folder.mkdir()
     (folder / "first.py").write_text(_FIRST)
     (folder / wire.JOB_ZIP).write_bytes(make_job_zip())
+    (folder / wire.TASK_SH).write_bytes(load_task_sh())
     for name in (wire.CODE, wire.LOGS):
         (folder / name).mkdir()
     (folder / "job.sh").write_text("".join(write_job(engine, folder, nodes)))

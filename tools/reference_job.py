@@ -2,7 +2,9 @@
 
 from reference_comments import read_comments, read_sections
 
-from windlass_job import environment, ranks, wire
+from windlass_job import wire
+from windlass_job.agent import environment
+from windlass_job.starting import ranks
 
 _OF_FOLDER = "the run folder, relative to it"
 _OF_SUBMISSION = ("INTENT", "RECEIPT", "SUBMIT_OUT", "SUBMIT_ERR")

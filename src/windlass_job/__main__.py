@@ -10,14 +10,15 @@ from windlass_job import wire
 
 # Only the module that is asked for is imported: a zip is compiled anew at every start, on every node.
 COMMANDS: Dict[str, Tuple[str, str]] = {
-    "agent": ("agent", "run COMMAND as this job"),
-    wire.RANK_ENV: ("task", "run COMMAND as a task of srun, with its rank"),
-    wire.MPI: ("mpi", "run COMMAND, an srun, with the --mpi= that works here"),
-    wire.MPS: ("mps", "run copies of COMMAND that share a GPU"),
-    wire.SECRET: ("secret", "run COMMAND with a word that only this job knows"),
-    wire.SPARK: ("spark", "be this node's part of a Spark cluster, and run COMMAND on the first"),
-    wire.NETWORK_TASK: ("network_test", "talk to the other nodes of this job, and tell how that went"),
-    "gauges": ("gauges", "sample this node until stopped"),
+    "agent": ("agent.agent", "run COMMAND as this job"),
+    wire.RANK_ENV: ("starting.task", "run COMMAND as a task of srun, with its rank"),
+    wire.TASK_FENCE: ("agent.task_fence", "end the program of a task when another job has taken over its run"),
+    wire.MPI: ("starting.mpi", "run COMMAND, an srun, with the --mpi= that works here"),
+    wire.MPS: ("starting.mps", "run copies of COMMAND that share a GPU"),
+    wire.SECRET: ("starting.secret", "run COMMAND with a word that only this job knows"),
+    wire.SPARK: ("starting.spark", "be this node's part of a Spark cluster, and run COMMAND on the first"),
+    wire.NETWORK_TASK: ("network.testing", "talk to the other nodes of this job, and tell how that went"),
+    "gauges": ("agent.gauges", "sample this node until stopped"),
     "probe": ("probe", "tell what this node is like"),
 }
 

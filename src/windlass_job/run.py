@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Callable, Optional, Union
 
-    from windlass_job.attempts import FencedOff as FencedOff
-    from windlass_job.checkpoints import Checkpoints
-    from windlass_job.training import Run
+    from windlass_job.saving.attempts import FencedOff as FencedOff
+    from windlass_job.saving.checkpoints import Checkpoints
+    from windlass_job.saving.training import Run
 
 rank: int  # of this process among all of the training's
 world_size: int  # how many there are
@@ -69,7 +69,7 @@ def done() -> None:
 
 def _make() -> "Run":
     global _current
-    from windlass_job.training import Run
+    from windlass_job.saving.training import Run
 
     _current = Run(os.environ)
     return _current
@@ -100,7 +100,7 @@ class _Module(types.ModuleType):
 
     @property
     def FencedOff(self) -> "Any":
-        from windlass_job.attempts import FencedOff
+        from windlass_job.saving.attempts import FencedOff
 
         return FencedOff
 

@@ -12,6 +12,7 @@ RUN_JSON = "run.json"  # who, what, when: enough to know the run again without t
 PLAN_JSON = "plan.json"  # what was decided
 SCRIPT = "job-{number}.sh"  # what was submitted, one for each submission
 JOB_ZIP = "windlass_job.pyz"  # the agent: one zip of Python
+TASK_SH = "task.sh"  # the first process of a task whose command is one plain program
 CODE = "code"  # the user's files; the command runs here and leaves its results here
 MANIFEST = "snapshot.json"  # what `code` held when it was sent
 DIFF = "changes.diff"  # what git had not yet committed
@@ -51,6 +52,7 @@ ENV_LINK = "WINDLASS_LINK"  # 1, 2, 3 ...
 ENV_LINKS = "WINDLASS_LINKS"  # the last link that is planned
 ENV_NUMBER = "WINDLASS_SUBMISSION"  # 1 for the first submission, one more for each resume
 ENV_CHECKPOINTS = "WINDLASS_CHECKPOINT_DIR"  # from [checkpoint] folder; the agent makes it
+ENV_NETWORK_TESTED = "WINDLASS_NETWORK_TESTED"  # the nodes of this job have proved that they can talk
 ENV_ATTEMPT = "WINDLASS_ATTEMPT"  # which start of this link; set by the agent
 ENV_START = "WINDLASS_START"  # tells this start of the agent from all others; set by the agent
 ENV_TRY = "WINDLASS_TRY"  # which start of the command within this attempt; set by the agent
@@ -104,6 +106,7 @@ NO_LINK_LEFT = "all links are used"  # reason in status.json of a job that Slurm
 
 NETWORK_TASK = "network-task"  # one task a node: whom it can talk to
 RANK_ENV = "rank-env"  # the first process of each task of srun: sets its rank
+TASK_FENCE = "task-fence"  # beside the program of a task: ends it when another job has taken over
 MPI = "mpi"  # on the first node: finds out which --mpi= of srun the program's MPI speaks
 MPS = "mps"  # one task a node: copies of the command that share a GPU
 SECRET = "secret"  # on the first node: a word that only the processes of this job know

@@ -24,6 +24,7 @@ from windlass.core.site import ModuleSystem, Network, Site, Software
 from windlass.core.units import read_slurm_duration
 from windlass.errors import PlanError
 from windlass.launchers import LAUNCHERS
+from windlass.launchers.commands import is_one_program
 from windlass.pocket.directives import check_script, read_directives
 
 INJECTION = "touch canary"
@@ -251,7 +252,11 @@ def check_run(plan: Plan, seen: Path, script: bytes) -> None:
     zip_file = f"{plan.folder}/windlass_job.pyz"
     signals = ["--notice-signal", "USR1", "--stop-signal", stop]
     agent = ["-I", zip_file, "agent", *signals, *expect_options(plan), "--", "srun"]
-    task = [plan.python, "-I", zip_file, "rank-env", "--stop-signal", stop, "--", "bash", "-c", plan.command]
+    if is_one_program(plan.command):
+        first = ["bash", f"{plan.folder}/task.sh", plan.python, zip_file, "rank-env", stop]
+    else:
+        first = [plan.python, "-I", zip_file, "rank-env", "--stop-signal", stop, "--"]
+    task = [*first, "bash", "-c", plan.command]
     binding = ["--gpu-bind=none"] if plan.gpus_per_node else []
     assert argv == [*(agent if has_agent else []), "--kill-on-bad-exit=1", *binding, *task]
     env = dict(word.split("=", 1) for word in read_words(seen / f"{program}.env"))

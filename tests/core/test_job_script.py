@@ -36,7 +36,7 @@ from windlass.core.site import (
 from windlass.errors import PlanError, WindlassError
 from windlass.launchers import LAUNCHERS
 from windlass.pocket.directives import read_directives
-from windlass_job.agent import add_options
+from windlass_job.agent.agent import add_options
 
 GOLDEN = Path(__file__).parent / "golden"
 

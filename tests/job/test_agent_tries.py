@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
-from windlass_job.tries import Mark, Tries, count_stalled, has_saved, is_too_late, load_mark
+from windlass_job.agent.tries import Mark, Tries, count_stalled, has_saved, is_too_late, load_mark
 
 
 @pytest.fixture(params=list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))

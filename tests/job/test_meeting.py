@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from windlass_job import meeting
-from windlass_job.meeting import Patience, meet
+from windlass_job.starting import meeting
+from windlass_job.starting.meeting import Patience, meet
 
 IMPATIENT = Patience(silent_s=0.2, unreachable_s=0.5, late_s=2.0)
 PATIENT = Patience(silent_s=20.0, unreachable_s=20.0, late_s=60.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from windlass.edges.job_zip import make_job_zip
-from windlass_job.mpi import order_kinds, read_kinds
+from windlass_job.starting.mpi import order_kinds, read_kinds
 
 # What `srun --mpi=list` of these versions prints.
 OF_22_05 = """MPI plugin types are...

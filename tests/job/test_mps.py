@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.job.harness import wait_until
 from windlass.edges.job_zip import make_job_zip
-from windlass_job.mps import make_environments
+from windlass_job.starting.mps import make_environments
 
 # In the place of NVIDIA's, which is nowhere without a GPU: it keeps what it was told and where.
 CONTROL = """#!/bin/bash

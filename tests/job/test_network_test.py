@@ -16,7 +16,7 @@ import pytest
 
 from tests.job.harness import OLDEST_AND_NEWEST, wait_until
 from windlass.edges.job_zip import make_job_zip
-from windlass_job.network_verdict import judge
+from windlass_job.network.judgement import judge
 
 HOSTS = [f"node{number}" for number in range(1, 5)]
 WORD = "ab" * 32

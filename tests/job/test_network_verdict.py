@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from windlass_job.network_verdict import Verdict, find_launch_failure, judge, list_peers
+from windlass_job.network.judgement import Verdict, find_launch_failure, judge, list_peers
 
 NODES = ["node1", "node2", "node3", "node4"]
 TIMED_OUT = "connection timed out"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.job.harness import Job, wait_until
 from windlass_job import wire
-from windlass_job.ports import get_first_port, get_master_port, make_variables, take_block
+from windlass_job.starting.ports import get_first_port, get_master_port, make_variables, take_block
 
 JOB = 987_654
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from windlass_job.checkpoints import MOST_DAMAGED, Checkpoints
-from windlass_job.manifest import NAME, PIECE
+from windlass_job.saving.checkpoints import MOST_DAMAGED, Checkpoints
+from windlass_job.saving.manifest import NAME, PIECE
 
 ENV = {
     "WINDLASS_RUN_DIR": "/nowhere",

@@ -7,8 +7,8 @@ import pytest
 
 from tests.job.harness import OLDEST_AND_NEWEST
 from tests.job.trainings import Home, end, read_lines
-from windlass_job.attempts import FencedOff
-from windlass_job.checkpoints import Checkpoints
+from windlass_job.saving.attempts import FencedOff
+from windlass_job.saving.checkpoints import Checkpoints
 
 ROUNDS = 6
 ATTEMPTS = 4

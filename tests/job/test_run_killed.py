@@ -15,8 +15,8 @@ import pytest
 
 from tests.job.harness import OLDEST_AND_NEWEST
 from tests.job.trainings import Home, end, read_lines
-from windlass_job.checkpoints import Checkpoints
 from windlass_job.faults import SAVE_POINTS, VARIABLE
+from windlass_job.saving.checkpoints import Checkpoints
 
 # Each file repeats its step: a checkpoint that is a mixture, or a part, is seen.
 TRAIN = """

@@ -8,7 +8,7 @@ import pytest
 
 from tests.job.harness import OLDEST_AND_NEWEST
 from tests.job.trainings import Home, end, read_lines
-from windlass_job.stopping import MARGIN_S, MOST_CALLS, SAVES, Stopping
+from windlass_job.saving.stopping import MARGIN_S, MOST_CALLS, SAVES, Stopping
 
 LOOP = """
 import time

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.job.harness import OLDEST_AND_NEWEST
 from tests.job.trainings import Home, end, read_lines
-from windlass_job import metrics
-from windlass_job.metrics import Lines, format_record
+from windlass_job.saving import metrics
+from windlass_job.saving.metrics import Lines, format_record
 
 TELL = """
 import sys

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from windlass.edges.job_zip import make_job_zip
-from windlass_job.spark_parts import find_spark_class, make_share, name_missing, save_settings
+from windlass_job.starting.spark_parts import find_spark_class, make_share, name_missing, save_settings
 
 
 def read(path: str) -> dict[str, str]:

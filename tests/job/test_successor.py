@@ -14,7 +14,8 @@ from windlass.core.job import make_script
 from windlass.core.plan import Plan
 from windlass.core.site import ChainStyle
 from windlass.errors import WindlassError
-from windlass_job import successor, wire
+from windlass_job import wire
+from windlass_job.network import successor
 
 CHANGE: dict[str, Any] = {"number": 2, "replaces": 1, "first_link": 2, "links": 4, "exclude": "node3", "chain": "array"}
 WIDE = replace(PLAN, nodes=4, network_test=True, replace_nodes=True)

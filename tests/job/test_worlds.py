@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from windlass_job.hostlist import read_hosts
-from windlass_job.interfaces import find_interface
-from windlass_job.key_store import KeyStore
-from windlass_job.steps import read_step
-from windlass_job.worlds import WORLDS
-from windlass_job.worlds_horovod import find_store
+from windlass_job.starting.hostlist import read_hosts
+from windlass_job.starting.interfaces import find_interface
+from windlass_job.starting.key_store import KeyStore
+from windlass_job.starting.steps import read_step
+from windlass_job.starting.worlds import WORLDS
+from windlass_job.starting.worlds_horovod import find_store
 
 # Two nodes that sort the other way round as text, with two ranks and one.
 STEP = {

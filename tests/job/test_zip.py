@@ -47,9 +47,8 @@ def test_it_holds_every_module_and_nothing_else() -> None:
     with zipfile.ZipFile(io.BytesIO(make_job_zip())) as archive:
         names = archive.namelist()
 
-    sources = {
-        f"windlass_job/{item.name}" for item in resources.files("windlass_job").iterdir() if item.name.endswith(".py")
-    }
+    package = Path(str(resources.files("windlass_job")))
+    sources = {str(path.relative_to(package.parent)) for path in package.rglob("*.py")}
     assert set(names) == sources | {"__main__.py"}
     assert names == sorted(names)
 
@@ -66,12 +65,11 @@ def test_every_python_runs_it(tmp_path: Path, python: str) -> None:
 
 def test_it_needs_the_standard_library_only() -> None:
     imported = set()
-    for item in resources.files("windlass_job").iterdir():
-        if item.name.endswith(".py"):
-            for node in ast.walk(ast.parse(item.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Import):
-                    imported |= {alias.name.split(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module:
-                    imported.add(node.module.split(".")[0])
+    for path in Path(str(resources.files("windlass_job"))).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.split(".")[0])
 
     assert imported - sys.stdlib_module_names == {"windlass_job"}

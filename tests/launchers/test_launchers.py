@@ -10,6 +10,7 @@ from windlass.errors import PlanError
 from windlass.launchers import LAUNCHERS
 
 ZIP = f"{PLAN.folder}/windlass_job.pyz"
+TASK_SH = ("bash", f"{PLAN.folder}/task.sh", "python3", ZIP, "rank-env", "TERM")
 RANK_ENV = ("python3", "-I", ZIP, "rank-env", "--stop-signal", "TERM", "--")
 MANY = replace(PLAN, nodes=2, gpus_per_node=4, processes_per_node=4)
 
@@ -46,9 +47,25 @@ def test_srun_starts_one_process_for_each_gpu_that_sees_all_of_them_and_has_core
     assert LAUNCHERS["srun"].task_for_each_process
     assert argv("srun", replace(MANY, tasks_per_node=4)) == (
         *("srun", "--kill-on-bad-exit=1", "--gpu-bind=none", "--cpu-bind=cores"),
-        *RANK_ENV,
+        *TASK_SH,
         *("bash", "-c", "python train.py"),
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["python a.py | tee log", "cd x && python a.py", "python a.py\npython b.py", "time python a.py", "python a.py &"],
+)
+def test_what_is_more_than_one_program_is_left_to_python(line: str) -> None:
+    """A signal must find the training behind the shell."""
+    assert argv("srun", MANY, command=line)[-10:] == (*RANK_ENV, "bash", "-c", line)
+
+
+@pytest.mark.parametrize(
+    "line", ["python a.py --lr $LR", "OMP=1 python 'a b.py'", "nice python a.py", "python a.py \\\n --x 1", "./a.out"]
+)
+def test_one_program_needs_only_bash_before_it(line: str) -> None:
+    assert argv("srun", MANY, command=line)[-9:] == (*TASK_SH, "bash", "-c", line)
 
 
 def test_srun_binds_no_gpus_where_there_are_none() -> None:
@@ -68,7 +85,7 @@ def test_the_users_own_binding_counts() -> None:
 def test_each_task_gets_the_signal_the_user_wants() -> None:
     words = argv("srun", replace(MANY, stop_signal="USR2"))
 
-    assert words[words.index("--stop-signal") + 1] == "USR2"
+    assert words[words.index("rank-env") + 1] == "USR2"
 
 
 def test_lightning_is_srun_whose_tasks_find_slurms_variables_as_it_reads_them() -> None:

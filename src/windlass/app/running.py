@@ -14,7 +14,7 @@ from windlass.core.finding import Finding
 from windlass.core.job import make_script
 from windlass.core.record import RunRecord, RunState
 from windlass.edges.host import Request
-from windlass.edges.job_zip import make_job_zip
+from windlass.edges.job_zip import load_task_sh, make_job_zip
 from windlass.edges.secrets import resolve_secrets
 from windlass.errors import CheckFailed
 from windlass_job import wire
@@ -90,6 +90,7 @@ def _make_files(session: Session, planned: Planned) -> list[tuple[str, bytes, in
             for one in list_submissions(planned.plan)[1:]
         ),
         (wire.JOB_ZIP, make_job_zip(), 0o755),
+        (wire.TASK_SH, load_task_sh(), 0o755),
         (wire.MANIFEST, to_json(planned.snapshot.manifest), 0o644),
     ]
     if planned.snapshot.diff:

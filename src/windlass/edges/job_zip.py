@@ -7,6 +7,8 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from windlass_job import wire
+
 _PACKAGE = "windlass_job"
 _SHEBANG = b"#!/usr/bin/env python3\n"
 _START = b"from windlass_job.__main__ import leave, main\n\nleave(main())\n"
@@ -23,6 +25,11 @@ def make_job_zip() -> bytes:
         for name, source in sorted({**sources, "__main__.py": _START}.items()):
             archive.writestr(_make_entry(name), source, compresslevel=9)
     return content.getvalue()
+
+
+def load_task_sh() -> bytes:
+    """It lies beside the zip: bash cannot read from inside one."""
+    return resources.files(_PACKAGE).joinpath("starting", wire.TASK_SH).read_bytes()
 
 
 def _load_sources(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:

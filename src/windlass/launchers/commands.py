@@ -12,6 +12,7 @@ from io import StringIO
 from windlass.errors import PlanError
 
 _OPERATORS = frozenset("();<>|&")
+_OF_BASH = frozenset({"time", "!", "{", "coproc", "eval", "source", ".", "if", "for", "while", "until", "case"})
 _MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
 _STARTERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed")
 # Options of those programs that are followed by no value; all others are.
@@ -49,6 +50,16 @@ class Start:
 
     def has(self, *names: str) -> bool:
         return any(one.name in names for one in self.options)
+
+
+def is_one_program(command: str) -> bool:
+    """Whether bash, given this line, becomes the program itself: no pipe, no list, nothing that bash does by itself."""
+    text = command.replace("\\\n", "").strip()
+    try:
+        words = _split(text, "")
+    except PlanError:
+        return False
+    return "\n" not in text and not any(set(word) <= _OPERATORS for word in words) and words[:1][0] not in _OF_BASH
 
 
 def is_plain(command: str) -> bool:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from windlass.core.plan import Plan
+from windlass.launchers.commands import is_one_program
 from windlass_job import wire
 
 
 def start_tasks(plan: Plan, command: Sequence[str], *, world: str | None = None) -> tuple[str, ...]:
     """`command` as a task, one or several a node as the plan has it. `world`: whose variables it gets besides RANK."""
-    return ("srun", *_make_options(plan), *_make_first_process(plan, world), *command)
+    return ("srun", *_make_options(plan), *_make_first_process(plan, world, command), *command)
 
 
 def _make_options(plan: Plan) -> tuple[str, ...]:
@@ -23,13 +24,21 @@ def _make_options(plan: Plan) -> tuple[str, ...]:
     return tuple(options)
 
 
-def _make_first_process(plan: Plan, world: str | None) -> tuple[str, ...]:
+def _make_first_process(plan: Plan, world: str | None, command: Sequence[str]) -> tuple[str, ...]:
     """Ours, of every task: it sets RANK and its kin, waits for the other nodes, and passes the stop signal on.
 
     srun kills its tasks at once when it gets TERM itself, and hands USR1 only to a task's first process.
     """
+    zipped = f"{plan.folder}/{wire.JOB_ZIP}"
+    if world is None and _starts_one_program(command):
+        return ("bash", f"{plan.folder}/{wire.TASK_SH}", plan.python, zipped, wire.RANK_ENV, plan.stop_signal)
     return (
-        *(plan.python, "-I", f"{plan.folder}/{wire.JOB_ZIP}", wire.RANK_ENV, "--stop-signal", plan.stop_signal),
+        *(plan.python, "-I", zipped, wire.RANK_ENV, "--stop-signal", plan.stop_signal),
         *(("--world", world) if world else ()),
         "--",
     )
+
+
+def _starts_one_program(command: Sequence[str]) -> bool:
+    """Then bash becomes that program, and a signal to it reaches the right one."""
+    return tuple(command[:2]) == ("bash", "-c") and is_one_program(command[2])

@@ -53,7 +53,7 @@ export MASTER_PORT="$((10001 + 16 * (SLURM_JOB_ID % 1250)))"
 # The agent takes this link, passes signals on, watches the node, and exits as the command does.
 if [ -n "$windlass_python" ]; then
   exec "$windlass_python" -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal USR1 --gpus=4 --restart --network-test --replace-nodes -- \
-    srun --kill-on-bad-exit=1 --gpu-bind=none python3 -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal USR1 -- bash -c 'exec python -m torch.distributed.run --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'
+    srun --kill-on-bad-exit=1 --gpu-bind=none bash /scratch/alice/windlass/runs/digits-k3f9w/task.sh python3 /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env USR1 bash -c 'exec python -m torch.distributed.run --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'
 fi
 echo "windlass: no python3 on $(hostname): running without the agent" >&2
-exec srun --kill-on-bad-exit=1 --gpu-bind=none python3 -I /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env --stop-signal USR1 -- bash -c 'exec python -m torch.distributed.run --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'
+exec srun --kill-on-bad-exit=1 --gpu-bind=none bash /scratch/alice/windlass/runs/digits-k3f9w/task.sh python3 /scratch/alice/windlass/runs/digits-k3f9w/windlass_job.pyz rank-env USR1 bash -c 'exec python -m torch.distributed.run --nnodes=2 --nproc_per_node=4 --node_rank="$SLURM_NODEID" --master_addr="$MASTER_ADDR" --master_port="$MASTER_PORT" train.py --lr 0.1'

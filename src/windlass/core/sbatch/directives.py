@@ -25,6 +25,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("[environment] modules", "`module load NAME` in the script"),
     ("[environment]", "what the script loads and activates before it"),
     ("[checkpoint] max_links", "fewer tasks (--array)"),
+    ("; or [checkpoint] done_file", ""),
     ("a longer link_time: fewer links", "a longer --time for each"),
     ("[run] launcher", "srun or torchrun in the script"),
     ("[network] host_suffix and interface in the site file", "the host's full name, and NCCL_SOCKET_IFNAME"),

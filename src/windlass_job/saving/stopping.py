@@ -5,7 +5,8 @@ import signal
 import threading
 import time
 
-from windlass_job import wire, world
+from windlass_job import wire
+from windlass_job.saving import world
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

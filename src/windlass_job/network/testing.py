@@ -14,11 +14,12 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
-from windlass_job import disk, network_talk
+from windlass_job import disk
 from windlass_job.bounded import describe, say
-from windlass_job.interfaces import find_address
-from windlass_job.network_talk import Stuck, TalkError
-from windlass_job.network_verdict import list_peers
+from windlass_job.network import talking
+from windlass_job.network.judgement import list_peers
+from windlass_job.network.talking import Stuck, TalkError
+from windlass_job.starting.interfaces import find_address
 
 TEST_S = 10.0
 LATE_S = 20.0  # a host that answers "refused" is there, and its task may still come
@@ -145,14 +146,14 @@ class Node:
                 return {"sum": "a neighbour is missing"}
             for talk in (left, right):
                 talk.settimeout(max(1.0, self._until - began))
-            is_right = network_talk.all_reduce(left, right, self._index, len(self._hosts), self._word)
+            is_right = talking.all_reduce(left, right, self._index, len(self._hosts), self._word)
         except (OSError, TalkError) as error:
             return {"sum": describe(error)}
         finally:
             for talk in filter(None, (right, left)):
                 talk.close()
         took_s = round(time.monotonic() - began, 4)
-        return {"sum": "right" if is_right else "wrong", "sum_s": took_s, "sum_mb": network_talk.SUM_BYTES >> 20}
+        return {"sum": "right" if is_right else "wrong", "sum_s": took_s, "sum_mb": talking.SUM_BYTES >> 20}
 
     # ---- those who call us ------------------------------------------------------------------------------------------
 
@@ -169,7 +170,7 @@ class Node:
         problem = ""
         for port in ports:
             try:
-                return [network_talk.make_listener(address, port)]
+                return [talking.make_listener(address, port)]
             except OSError as error:
                 problem = "port {} cannot be used here: {}".format(port, describe(error).lower())
         self._problems.append(problem)
@@ -198,11 +199,11 @@ class Node:
             caller.settimeout(ONE_TRY_S)
             # When it is closed nothing of it may linger: the training needs the port.
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            hello = network_talk.welcome(caller, self._word, self.name, self._data_address)
+            hello = talking.welcome(caller, self._word, self.name, self._data_address)
             caller.settimeout(TEST_S)
             is_data = hello["use"] == "data"
             if is_data:
-                network_talk.receive_bursts(caller)
+                talking.receive_bursts(caller)
             else:
                 caller.recv(1)  # the caller hangs up, and so has our answer
             with self._lock:
@@ -270,16 +271,16 @@ class Node:
     def _talk(self, name: str, address: str, port: int) -> Dict[str, Any]:
         """By the host's name; then, where data goes another way, by the address of its interface."""
         with self._connect(address, port) as calling:
-            told = network_talk.greet(calling, self._word, self.name, name, "greeting")
+            told = talking.greet(calling, self._word, self.name, name, "greeting")
         data_address = told.pop("address") or address
         if name == self._next:
             self._right = self._connect(data_address, port)
-            network_talk.greet(self._right, self._word, self.name, name, "data")
+            talking.greet(self._right, self._word, self.name, name, "data")
             self._right.settimeout(max(1.0, self._until - time.monotonic()))
-            told["mb_s"] = network_talk.send_bursts(self._right)
+            told["mb_s"] = talking.send_bursts(self._right)
         elif data_address != address:
             with self._connect(data_address, port) as calling:
-                network_talk.greet(calling, self._word, self.name, name, "greeting")
+                talking.greet(calling, self._word, self.name, name, "greeting")
         if data_address != address:
             told["data_at"] = data_address
         return told

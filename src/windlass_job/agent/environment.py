@@ -7,7 +7,7 @@ from typing import Callable, Dict, Mapping, Optional, Tuple
 
 from windlass_job import slurm, wire
 from windlass_job.bounded import PATIENCE_S, describe, within
-from windlass_job.ranks import make_rendezvous
+from windlass_job.starting.ranks import make_rendezvous
 
 HELPFUL = {
     "PYTHONUNBUFFERED": "1",  # else the log stays empty for as long as 8 kB of it are missing

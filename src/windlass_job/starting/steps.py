@@ -3,8 +3,8 @@
 from typing import List, Mapping, NamedTuple
 
 from windlass_job import slurm, wire
-from windlass_job.hostlist import read_hosts
-from windlass_job.ranks import ENV_POCKET_JOB, LOOPBACK, make_rendezvous, read_counts
+from windlass_job.starting.hostlist import read_hosts
+from windlass_job.starting.ranks import ENV_POCKET_JOB, LOOPBACK, make_rendezvous, read_counts
 
 ENV_PORTS = wire.ENV_PORTS
 FIRST_FREE = 3  # before it: the agent's own, MASTER_PORT, and the one where the nodes meet

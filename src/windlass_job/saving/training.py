@@ -5,14 +5,15 @@ import os
 import threading
 import time
 
-from windlass_job import disk, metrics, stopping, wire, world
+from windlass_job import disk, wire
+from windlass_job.saving import metrics, stopping, world
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
-    from windlass_job.checkpoints import Checkpoints
+    from windlass_job.saving.checkpoints import Checkpoints
 
 FLUSH_S = 5.0
 TOLD_S = 2.0
@@ -51,7 +52,7 @@ class Run:
     # ---- checkpoints --------------------------------------------------------------------------------
 
     def checkpoint(self, folder: "Optional[Union[str, Path]]", keep: int, patience_s: float) -> "Checkpoints":
-        from windlass_job.checkpoints import Checkpoints
+        from windlass_job.saving.checkpoints import Checkpoints
 
         if keep < 1:
             raise ValueError("keep is {}, and at least one checkpoint must be kept".format(keep))

@@ -7,7 +7,7 @@ gives every job the port 8888.
 import json
 from typing import Dict, List, Mapping
 
-from windlass_job.steps import Step, read_step
+from windlass_job.starting.steps import Step, read_step
 
 
 def make_tensorflow(env: Mapping[str, str]) -> Dict[str, str]:

@@ -8,8 +8,9 @@ import socket
 import time
 from typing import Callable, List, Mapping, NamedTuple, Optional, Set
 
+from windlass_job import wire
 from windlass_job.bounded import describe, say
-from windlass_job.steps import ENV_PORTS, Step, read_step
+from windlass_job.starting.steps import ENV_PORTS, Step, read_step
 
 PLACE = 2  # which of the job's own ports: the agent holds the first, MASTER_PORT is the second
 
@@ -32,7 +33,13 @@ def meet(env: Mapping[str, str], is_over: Callable[[], bool], patience: Patience
     """What went wrong, in words; None when all nodes are there, or nobody need wait. `is_over`: told to stop."""
     block = env.get(ENV_PORTS, "")
     step = read_step(env)
-    if len(step.counts) < 2 or len(step.hosts) < len(step.counts) or step.local_rank != 0 or not block.isdigit():
+    if (
+        env.get(wire.ENV_NETWORK_TESTED)
+        or len(step.counts) < 2
+        or len(step.hosts) < len(step.counts)
+        or step.local_rank != 0
+        or not block.isdigit()
+    ):
         return None
     greeting = "windlass {}.{} ".format(env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", ""))
     meeting = _Meeting(step, int(block) + PLACE, greeting, is_over, patience)

@@ -2,9 +2,9 @@
 # The first process of a task of srun whose command is one plain program: its rank, the meeting of the nodes, its signal.
 # `windlass_job.pyz rank-env` does the same and more. This is bash, because a Python for every node, read from a shared
 # disk, is what makes large jobs start slowly; whatever is out of the ordinary is left to that one.
-#   task.sh PYTHON ZIP STOP_SIGNAL COMMAND...
-python=$1 zip=$2 stop=$3
-shift 3
+#   task.sh PYTHON ZIP rank-env STOP_SIGNAL COMMAND...
+python=$1 zip=$2 stop=$4
+shift 4 # the third word is how the agent knows this srun for one of ours
 
 main() {
   [ -n "${SLURM_PROCID:-}" ] || exec "$@"
@@ -57,6 +57,8 @@ run() {
   trap 'asked=1 woken=1; kill -s "$stop" "$child"' USR1 TERM INT HUP
   "$@" &
   child=$!
+  { sleep 20 && exec "$python" -I "$zip" task-fence "$child"; } &
+  fence=$!
   exec 2>/dev/null # bash tells of a job that was killed; srun tells it too
   while :; do
     woken=
@@ -64,6 +66,7 @@ run() {
     code=$?
     [ -n "$woken" ] || break # a signal came, and the program may go on
   done
+  kill -- "-$fence"
   [ -z "$asked" ] || [ "$code" != "$((128 + $(kill -l "$stop")))" ] || code=0
   exit "$code"
 }

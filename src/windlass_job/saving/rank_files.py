@@ -8,7 +8,7 @@ import shutil
 import time
 
 from windlass_job import disk
-from windlass_job.attempts import Aside
+from windlass_job.saving.attempts import Aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import re
 from typing import Dict, List, Mapping, Optional
 
-from windlass_job.ports import get_master_port
+from windlass_job.starting.ports import get_master_port
 
 LOOPBACK = "127.0.0.1"
 ENV_POCKET_JOB = "WINDLASS_POCKET_JOB"  # only in jobs of pocket, whose nodes are all this machine

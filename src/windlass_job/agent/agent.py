@@ -13,17 +13,19 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from windlass_job import fence, ports, replanning, slurm, taking, tries, wire
+from windlass_job import slurm, wire
+from windlass_job.agent import fence, replanning, taking, tries
+from windlass_job.agent.environment import make_environment
+from windlass_job.agent.events import Recorder
+from windlass_job.agent.gauges import start_sampling
+from windlass_job.agent.gpus import tell_missing
+from windlass_job.agent.judging import Judge
+from windlass_job.agent.report import Report
 from windlass_job.bounded import describe, repeat, say
 from windlass_job.command import ALERT_S, KILL_S, Command, as_exit_code, follow
 from windlass_job.disk import make_suffix
-from windlass_job.environment import make_environment
-from windlass_job.events import Recorder
-from windlass_job.gauges import start_sampling
-from windlass_job.gpus import tell_missing
-from windlass_job.judging import Judge
-from windlass_job.report import Report
 from windlass_job.signals import Signals, read_signal
+from windlass_job.starting import ports
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +127,7 @@ class Agent:
         return self._check_nodes() if self._options.network_test else None
 
     def _check_nodes(self) -> Optional[int]:
-        from windlass_job import sick_nodes  # most jobs have one node, and need not wait for it
+        from windlass_job.network import sick_nodes  # most jobs have one node, and need not wait for it
 
         may_replace = self._options.replace_nodes
         leaving = sick_nodes.check_nodes(

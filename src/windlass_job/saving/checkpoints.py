@@ -11,9 +11,10 @@ import re
 import shutil
 import time
 
-from windlass_job import attempts, disk, manifest, rank_files, world
+from windlass_job import disk
 from windlass_job.bounded import describe, say
 from windlass_job.faults import pass_point
+from windlass_job.saving import attempts, manifest, rank_files, world
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

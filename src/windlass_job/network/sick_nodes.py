@@ -1,12 +1,14 @@
 """Before the command of several nodes starts: nodes that cannot talk are named and, where allowed, left behind."""
 
 import signal
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Mapping, MutableMapping, NamedTuple, Optional
 
-from windlass_job import claims, network_check, slurm, successor, wire
+from windlass_job import slurm, wire
+from windlass_job.agent import claims
+from windlass_job.agent.events import Recorder
 from windlass_job.bounded import describe, say
-from windlass_job.events import Recorder
-from windlass_job.network_verdict import Verdict
+from windlass_job.network import checking, successor
+from windlass_job.network.judgement import Verdict
 from windlass_job.signals import Signals
 
 MOST_PRETENDED = 16  # of pocket's nodes, which are one machine: more would only be a load
@@ -16,14 +18,17 @@ Leaving = NamedTuple("Leaving", [("outcome", str), ("exit_code", int), ("values"
 
 
 def check_nodes(
-    folder: Optional[str], env: Mapping[str, str], *, may_replace: bool, recorder: Recorder, signals: Signals
+    folder: Optional[str], env: MutableMapping[str, str], *, may_replace: bool, recorder: Recorder, signals: Signals
 ) -> Optional[Leaving]:
     """None: the command may start. To be called from the main thread."""
-    count = len(network_check.list_hosts(env))
-    if folder is None or count < 2 or (network_check.is_pretended(env) and count > MOST_PRETENDED):
+    count = len(checking.list_hosts(env))
+    if folder is None or count < 2 or (checking.is_pretended(env) and count > MOST_PRETENDED):
         return None
     verdict = _test(folder, env, recorder, signals)
-    if verdict is None or verdict.is_well:
+    if verdict is None:
+        return None
+    if verdict.is_well:
+        env[wire.ENV_NETWORK_TESTED] = "1"  # tasks need not meet once more
         return None
     if not may_replace or not verdict.sick:
         return _fail(verdict, _advise(env, verdict))
@@ -54,8 +59,8 @@ def _test(folder: str, env: Mapping[str, str], recorder: Recorder, signals: Sign
     """None where it could not be made: that is no reason to keep the training from starting."""
     attempt = slurm.read_number(env, wire.ENV_ATTEMPT, 1)
     try:
-        verdict = network_check.test_network(folder, attempt, env, lambda: signals.is_cancelled)
-    except (network_check.CannotTest, OSError) as problem:
+        verdict = checking.test_network(folder, attempt, env, lambda: signals.is_cancelled)
+    except (checking.CannotTest, OSError) as problem:
         recorder.note("the network was not tested: {}".format(describe(problem)))
         return None
     say("network test: {}".format(verdict.sentence))

@@ -11,13 +11,14 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from windlass_job import claims, disk, slurm, wire
+from windlass_job import disk, slurm, wire
+from windlass_job.agent import claims
 from windlass_job.bounded import describe
-from windlass_job.hostlist import read_hosts
-from windlass_job.network_test import PLAN
-from windlass_job.network_verdict import Reports, Verdict, find_launch_failure, judge
-from windlass_job.ports import get_first_port
-from windlass_job.ranks import ENV_POCKET_JOB
+from windlass_job.network.judgement import Reports, Verdict, find_launch_failure, judge
+from windlass_job.network.testing import PLAN
+from windlass_job.starting.hostlist import read_hosts
+from windlass_job.starting.ports import get_first_port
+from windlass_job.starting.ranks import ENV_POCKET_JOB
 
 LONGEST_S = 30.0  # for all of it
 REPORTS_S = 3.0  # for reports to show up on a file server that is slow to tell

@@ -9,8 +9,8 @@ import time
 from typing import Dict, Mapping, Optional
 
 from windlass_job.bounded import describe
-from windlass_job.interfaces import find_interface
-from windlass_job.steps import Step, read_step
+from windlass_job.starting.interfaces import find_interface
+from windlass_job.starting.steps import Step, read_step
 
 PATIENCE_S = 60.0
 TIMEOUT_S = "120"  # Horovod's own 30 s are over before a shared disk has given hundreds of ranks their imports
@@ -64,7 +64,7 @@ def find_store(env: Mapping[str, str], patience_s: float = PATIENCE_S) -> Option
 
 
 def _keep_store(port: int) -> None:
-    from windlass_job.key_store import KeyStore  # http.server is slow to import, and one rank needs it
+    from windlass_job.starting.key_store import KeyStore  # http.server is slow to import, and one rank needs it
 
     KeyStore(port).start()
 

@@ -15,12 +15,13 @@ import tempfile
 import time
 from typing import Dict, List, Mapping, Optional
 
-from windlass_job import spark_parts, wire
+from windlass_job import wire
 from windlass_job.bounded import describe, say
 from windlass_job.command import Command, as_exit_code, follow
 from windlass_job.signals import Signals, read_signal
-from windlass_job.spark_parts import Daemon, name_missing
-from windlass_job.steps import Step, read_step
+from windlass_job.starting import spark_parts
+from windlass_job.starting.spark_parts import Daemon, name_missing
+from windlass_job.starting.steps import Step, read_step
 
 READY_S = 180.0  # a JVM on a busy shared disk takes its time
 TICK_S = 0.3

@@ -2,7 +2,7 @@
 
 from typing import Dict, Mapping
 
-from windlass_job.ranks import read_counts
+from windlass_job.starting.ranks import read_counts
 
 
 def make_lightning(env: Mapping[str, str]) -> Dict[str, str]:

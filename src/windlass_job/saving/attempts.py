@@ -14,9 +14,10 @@ import os
 import re
 import shutil
 
-from windlass_job import disk, wire, world
+from windlass_job import disk, wire
 from windlass_job.bounded import say
 from windlass_job.faults import pass_point
+from windlass_job.saving import world
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

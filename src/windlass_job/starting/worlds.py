@@ -5,10 +5,10 @@ Each is a function: the variables so far (with RANK, MASTER_ADDR and their kin) 
 
 from typing import Callable, Dict, Mapping, Optional
 
-from windlass_job.worlds_horovod import find_store, make_horovod
-from windlass_job.worlds_lightning import make_lightning
-from windlass_job.worlds_mpi import make_mpi
-from windlass_job.worlds_tensorflow import make_tensorflow
+from windlass_job.starting.worlds_horovod import find_store, make_horovod
+from windlass_job.starting.worlds_lightning import make_lightning
+from windlass_job.starting.worlds_mpi import make_mpi
+from windlass_job.starting.worlds_tensorflow import make_tensorflow
 
 World = Callable[[Mapping[str, str]], Dict[str, str]]
 

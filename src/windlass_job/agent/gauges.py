@@ -7,9 +7,10 @@ import threading
 import time
 from typing import Any, Dict, Mapping
 
-from windlass_job import cgroups, gpus, slurm, wire
+from windlass_job import slurm, wire
+from windlass_job.agent import cgroups, gpus
+from windlass_job.agent.events import append_line, format_line
 from windlass_job.bounded import describe, say
-from windlass_job.events import append_line, format_line
 from windlass_job.signals import Signals
 
 

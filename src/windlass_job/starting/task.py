@@ -10,10 +10,10 @@ from typing import Mapping, Optional
 from windlass_job import wire
 from windlass_job.bounded import describe, say
 from windlass_job.command import TASK_SIGNAL, Command, as_exit_code, follow
-from windlass_job.meeting import meet
-from windlass_job.ranks import make_ranks, make_rendezvous
 from windlass_job.signals import Signals, read_signal
-from windlass_job.worlds import BEFORE_THE_START, WORLDS
+from windlass_job.starting.meeting import meet
+from windlass_job.starting.ranks import make_ranks, make_rendezvous
+from windlass_job.starting.worlds import BEFORE_THE_START, WORLDS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     except (OSError, ValueError) as error:
         say("cannot start {}: {}".format(options.command[0], describe(error)))
         return wire.EXIT_NOT_STARTED
-    from windlass_job.fence import watch_as_task  # imported while the command starts, not before
+    from windlass_job.agent.fence import watch_as_task  # imported while the command starts, not before
 
     fence = watch_as_task(env, options.fence_interval, signals.wake)
     code = follow(command, signals, stop, lambda: fence is not None and fence.lost_to is not None)
