@@ -3,8 +3,12 @@
 import subprocess
 import sys
 
-NAMES = ("startup", "snapshot", "lint", "run_api", "connection", "submit", "ps", "network_test")
+HERE = ("startup", "snapshot", "lint", "run_api", "overhead", "gpu_chain")
+ON_THE_CLUSTER = ("connection", "submit", "ps", "network_test")
 
 if __name__ == "__main__":
-    codes = [subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]]).returncode for name in NAMES]
+    codes = [
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]]).returncode
+        for name in (*HERE, *ON_THE_CLUSTER)
+    ]
     sys.exit(max(codes))

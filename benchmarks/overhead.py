@@ -43,6 +43,7 @@ class Engine:
     sbatch: str
     env: dict[str, str]
     nodes: tuple[int, ...]
+    options: tuple[str, ...] = ()
 
 
 def main() -> None:
@@ -54,7 +55,7 @@ def main() -> None:
         skip("from the job's start to the user's first line, Slurm", cluster)
         return
     with hold_cluster(cluster), tempfile.TemporaryDirectory(dir=cluster.root / "home") as shared:
-        engine = Engine(sbatch="sbatch", env=dict(os.environ), nodes=(1, 4))
+        engine = Engine(sbatch="sbatch", env=dict(os.environ), nodes=(1, 4), options=("--partition=dev",))
         show("from the job's start to the user's first line, Slurm", measure(engine, Path(shared)))
 
 
@@ -102,7 +103,7 @@ def run_turns(engine: Engine, folder: Path, nodes: int) -> dict[str, float]:
         (folder / name).mkdir()
     (folder / "job.sh").write_text("".join(write_job(engine, folder, nodes)))
     asked = ["--wait", f"--nodes={nodes}", "--ntasks-per-node=1", "--mem=100M", "--time=10", f"--output={folder}/out"]
-    done = subprocess.run([engine.sbatch, *asked, folder / "job.sh"], env=engine.env, check=False)
+    done = subprocess.run([engine.sbatch, *asked, *engine.options, folder / "job.sh"], env=engine.env, check=False)
     if done.returncode:
         raise SystemExit((folder / "out").read_text())
     names = sorted({path.name.partition(".")[0] for path in folder.glob("*.begun")})

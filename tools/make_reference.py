@@ -92,7 +92,10 @@ def make_exit_codes() -> str:
             "",
             "`windlass run`, `windlass resume`, `windlass wait` and `windlass logs -f` end with 7 when the run did not "
             "succeed.",
-            "Inside a job the agent ends as your command did, but with 0 when the wall clock cut it.",
+            "",
+            "Inside a job the agent ends as your command did; where it has a word of its own, with one of these:",
+            "",
+            reference_job.make_job_exit_codes(),
             "",
             "| error | exit code |",
             "| --- | --- |",

@@ -55,7 +55,7 @@ def make_environment() -> str:
         make_table("variable", "meaning", ours),
         "## Where processes meet",
         f"Every process: {meeting}.\n"
-        f"Every process that srun starts (launchers `srun` and `torchrun`): {each}.\n"
+        f"Every process that srun starts (all launchers but `single`, `spark` and `mps`): {each}.\n"
         'These are the names that `torch.distributed` reads with `init_method="env://"`.',
         "## What helps",
         make_table(
@@ -69,6 +69,12 @@ def make_environment() -> str:
         ),
     )
     return "\n\n".join(parts)
+
+
+def make_job_exit_codes() -> str:
+    comments = read_comments(wire)
+    codes = sorted((getattr(wire, name), comments[name]) for name in comments if name.startswith("EXIT_"))
+    return make_table("exit code of a job", "meaning", [f"| {code} | {text} |" for code, text in codes])
 
 
 def make_table(left: str, right: str, rows: list[str]) -> str:

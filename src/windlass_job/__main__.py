@@ -12,7 +12,7 @@ from windlass_job import wire
 COMMANDS: Dict[str, Tuple[str, str]] = {
     "agent": ("agent.agent", "run COMMAND as this job"),
     wire.RANK_ENV: ("starting.task", "run COMMAND as a task of srun, with its rank"),
-    wire.TASK_FENCE: ("agent.task_fence", "end the program of a task when another job has taken over its run"),
+    wire.TASK_FENCE: ("starting.task_fence", "end the program of a task when another job has taken over its run"),
     wire.MPI: ("starting.mpi", "run COMMAND, an srun, with the --mpi= that works here"),
     wire.MPS: ("starting.mps", "run copies of COMMAND that share a GPU"),
     wire.SECRET: ("starting.secret", "run COMMAND with a word that only this job knows"),

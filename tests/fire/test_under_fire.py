@@ -20,18 +20,23 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.parametrize("session", ["here", pytest.param("slurm-local", marks=pytest.mark.slurm)], indirect=True),
 ]
-_BLOWS = int(os.environ.get("WINDLASS_BLOWS", "9"))
+_BLOWS = {"here": 6, "slurm-local": 4}
 _SEED = int(os.environ.get("WINDLASS_FIRE_SEED", "4"))
 _PACE_S = 0.05
-_STEPS_A_BLOW = 90  # about: between two blows, and while a blow takes effect
+_STEPS_A_BLOW = {"here": 90, "slurm-local": 130}  # about: between two blows, and while a blow takes effect
 _INTERVAL = 10
 # Slurm counts limits in whole minutes.
 _LINKS = {"here": ("1h", "30s", "4s"), "slurm-local": ("6h", "3m", "20s")}
 
 
 @pytest.fixture
-def terms() -> Terms:
-    return Terms(steps=_STEPS_A_BLOW * _BLOWS, interval=_INTERVAL, ranks=2)
+def blows(site_name: str) -> int:
+    return int(os.environ.get("WINDLASS_BLOWS", _BLOWS[site_name]))
+
+
+@pytest.fixture
+def terms(site_name: str, blows: int) -> Terms:
+    return Terms(steps=_STEPS_A_BLOW[site_name] * blows, interval=_INTERVAL, ranks=2)
 
 
 @pytest.fixture
@@ -49,10 +54,12 @@ def project(tmp_path: Path, site_name: str, field: Field, terms: Terms) -> Path:
     return folder
 
 
-def test_a_chain_under_fire(session: Session, site_name: str, field: Field, project: Path, terms: Terms) -> None:
+def test_a_chain_under_fire(
+    session: Session, site_name: str, field: Field, project: Path, terms: Terms, blows: int
+) -> None:
     record = start(session, project, site_name)
 
-    report = fight(session, field, record, terms, blows=_BLOWS, seed=_SEED, tell=_tell)
+    report = fight(session, field, record, terms, blows=blows, seed=_SEED, tell=_tell)
 
     _tell(describe(report))
     assert not report.problems, "\n".join(report.problems)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.job.harness import OLDEST_AND_NEWEST
 from windlass.edges.job_zip import make_job_zip
-from windlass_job.agent.events import LONGEST_LINE, format_line
+from windlass_job.events import LONGEST_LINE, format_line
 
 WRITE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from windlass_job.agent.events import Recorder
+from windlass_job.events import Recorder
 recorder = Recorder(sys.argv[2], {"job": sys.argv[3]})
 for number in range(500):
     recorder.event("note", text="x" * number, number=number)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.job.harness import OLDEST_AND_NEWEST
 from windlass.edges.job_zip import make_job_zip
-from windlass_job.agent.claims import Claim, find_greater, take_claim
+from windlass_job.claims import Claim, find_greater, take_claim
 
 ROUNDS = 100
 # Both wait for the other's sign of each round, so that they come to the claim at the same moment.
@@ -17,7 +17,7 @@ RACE = f"""
 import os, sys
 archive, folder, mine, other = sys.argv[1:]
 sys.path.insert(0, archive)
-from windlass_job.agent.claims import take_claim
+from windlass_job.claims import take_claim
 for number in range(2, {ROUNDS} + 2):
     open(os.path.join(folder, "{{}}-{{}}".format(mine, number)), "w").close()
     while not os.path.exists(os.path.join(folder, "{{}}-{{}}".format(other, number))):

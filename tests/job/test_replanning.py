@@ -8,7 +8,7 @@ import pytest
 from windlass.pocket.timeforms import read_duration
 from windlass_job import slurm, wire
 from windlass_job.agent import replanning
-from windlass_job.agent.events import Recorder
+from windlass_job.events import Recorder
 
 # Ten seconds an epoch, 20 s until the first word; links of an hour, of which a minute is for saving.
 TOLD = {"done": 300, "of": 400, "t": 4500.0, "first_done": 0, "first_t": 1500.0, "link": 1}

@@ -46,7 +46,7 @@ def test_single_is_the_command_as_it_is() -> None:
 def test_srun_starts_one_process_for_each_gpu_that_sees_all_of_them_and_has_cores_of_its_own() -> None:
     assert LAUNCHERS["srun"].task_for_each_process
     assert argv("srun", replace(MANY, tasks_per_node=4)) == (
-        *("srun", "--kill-on-bad-exit=1", "--gpu-bind=none", "--cpu-bind=cores"),
+        *("srun", "--kill-on-bad-exit=1", "--gpu-bind=none", "--cpu-bind=cores", "--distribution=block"),
         *TASK_SH,
         *("bash", "-c", "python train.py"),
     )
@@ -62,7 +62,15 @@ def test_what_is_more_than_one_program_is_left_to_python(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["python a.py --lr $LR", "OMP=1 python 'a b.py'", "nice python a.py", "python a.py \\\n --x 1", "./a.out"]
+    "line",
+    [
+        "python a.py --lr $LR",
+        "OMP=1 python 'a b.py'",
+        "nice python a.py",
+        "python a.py \\\n --x 1",
+        "./a.out",
+        "p --a '' --b ';' \"&\"",
+    ],
 )
 def test_one_program_needs_only_bash_before_it(line: str) -> None:
     assert argv("srun", MANY, command=line)[-9:] == (*TASK_SH, "bash", "-c", line)
@@ -91,7 +99,7 @@ def test_each_task_gets_the_signal_the_user_wants() -> None:
 def test_lightning_is_srun_whose_tasks_find_slurms_variables_as_it_reads_them() -> None:
     assert LAUNCHERS["lightning"].task_for_each_process
     assert argv("lightning", replace(MANY, tasks_per_node=4)) == (
-        *("srun", "--kill-on-bad-exit=1", "--gpu-bind=none", "--cpu-bind=cores"),
+        *("srun", "--kill-on-bad-exit=1", "--gpu-bind=none", "--cpu-bind=cores", "--distribution=block"),
         *(*RANK_ENV[:-1], "--world", "lightning", "--"),
         *("bash", "-c", "python train.py"),
     )

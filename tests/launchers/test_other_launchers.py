@@ -17,7 +17,7 @@ ZIP = f"{PLAN.folder}/windlass_job.pyz"
 OURS = ("python3", "-I", ZIP)
 RANK_ENV = (*OURS, "rank-env", "--stop-signal", "TERM")
 MANY = replace(PLAN, nodes=2, processes_per_node=2, tasks_per_node=2, cpus_per_task=4, memory_mb=8000)
-SRUN = ("srun", "--kill-on-bad-exit=1", "--cpu-bind=cores")
+SRUN = ("srun", "--kill-on-bad-exit=1", "--cpu-bind=cores", "--distribution=block")
 
 
 def argv(launcher: str, plan: Plan = MANY, *, command: str = PLAN.command) -> tuple[str, ...]:

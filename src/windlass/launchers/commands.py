@@ -11,7 +11,7 @@ from io import StringIO
 
 from windlass.errors import PlanError
 
-_OPERATORS = frozenset("();<>|&")
+_OPERATORS = frozenset("();<>|&\n")
 _OF_BASH = frozenset({"time", "!", "{", "coproc", "eval", "source", ".", "if", "for", "while", "until", "case"})
 _MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
 _STARTERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed")
@@ -56,10 +56,9 @@ def is_one_program(command: str) -> bool:
     """Whether bash, given this line, becomes the program itself: no pipe, no list, nothing that bash does by itself."""
     text = command.replace("\\\n", "").strip()
     try:
-        words = _split(text, "")
-    except PlanError:
+        return _is_one_command(text) and _take_word(text)[0] not in _OF_BASH
+    except ValueError:
         return False
-    return "\n" not in text and not any(set(word) <= _OPERATORS for word in words) and words[:1][0] not in _OF_BASH
 
 
 def is_plain(command: str) -> bool:
@@ -74,7 +73,11 @@ def is_plain(command: str) -> bool:
 def read_start(command: str, *, launcher: str, starters: Collection[str] = _STARTERS) -> Start:
     """`starters`: those that the launcher can take the place of."""
     text = command.replace("\\\n", "").strip()  # a line that goes on
-    if "\n" in text or any(set(word) <= _OPERATORS for word in _split(text, launcher)):
+    try:
+        is_one = _is_one_command(text)
+    except ValueError as error:
+        raise PlanError(f"{launcher} needs a plain command, and this one cannot be split: {error}") from error
+    if not is_one:
         raise _refuse(command, launcher)
     first, written, rest = _take_word(text)
     name = first.rpartition("/")[2]
@@ -133,14 +136,23 @@ def _beside(written: str, name: str) -> str | None:
     return re.sub(rf"{name}(?=[\"']?$)", "python", written) if "/" in written else None
 
 
-def _split(command: str, launcher: str) -> list[str]:
-    """Words and operators; what stands in quotes is neither split nor an operator."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split, lexer.commenters = True, ""
-    try:
-        return list(lexer)
-    except ValueError as error:
-        raise PlanError(f"{launcher} needs a plain command, and this one cannot be split: {error}") from error
+def _is_one_command(text: str) -> bool:
+    """No pipe, list, redirection or second line; what stands in quotes or behind a backslash is none. ValueError: open
+    quotes."""
+    quote = ""
+    letters = iter(text)
+    for letter in letters:
+        if letter == "\\" and quote != "'":
+            next(letters, "")
+        elif quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in _OPERATORS:
+            return False
+    if quote:
+        raise ValueError("No closing quotation")
+    return True
 
 
 def _take_word(text: str) -> tuple[str, str, str]:

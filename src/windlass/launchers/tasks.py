@@ -21,6 +21,9 @@ def _make_options(plan: Plan) -> tuple[str, ...]:
         # Without a word Slurm binds only where the tasks fill whole nodes; else they wander over each other's cores.
         # Where a site does not bind at all it is passed over. One task a node has all cores of the job anyway.
         options.append("--cpu-bind=cores")
+    if plan.tasks_per_node > 1:
+        # Ranks fill one node after another, whatever SLURM_DISTRIBUTION says: local ranks are counted so.
+        options.append("--distribution=block")
     return tuple(options)
 
 

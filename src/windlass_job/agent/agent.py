@@ -13,10 +13,9 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from windlass_job import slurm, wire
-from windlass_job.agent import fence, replanning, taking, tries
+from windlass_job import fence, slurm, wire
+from windlass_job.agent import replanning, taking, tries
 from windlass_job.agent.environment import make_environment
-from windlass_job.agent.events import Recorder
 from windlass_job.agent.gauges import start_sampling
 from windlass_job.agent.gpus import tell_missing
 from windlass_job.agent.judging import Judge
@@ -24,6 +23,7 @@ from windlass_job.agent.report import Report
 from windlass_job.bounded import describe, repeat, say
 from windlass_job.command import ALERT_S, KILL_S, Command, as_exit_code, follow
 from windlass_job.disk import make_suffix
+from windlass_job.events import Recorder
 from windlass_job.signals import Signals, read_signal
 from windlass_job.starting import ports
 

@@ -6,12 +6,12 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from windlass_job import slurm, wire
 from windlass_job.agent import taking, tries
-from windlass_job.agent.claims import has_stop
 from windlass_job.agent.ending import KILLED, NO_EVIDENCE, Evidence, Witness, judge
-from windlass_job.agent.events import Recorder
 from windlass_job.agent.report import Report
 from windlass_job.bounded import describe, within
+from windlass_job.claims import has_stop
 from windlass_job.command import as_exit_code
+from windlass_job.events import Recorder
 from windlass_job.signals import Signals
 
 SAME_MOMENT_S = 2.0

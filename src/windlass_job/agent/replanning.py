@@ -8,7 +8,7 @@ import math
 from typing import Any, Dict, Mapping, Optional
 
 from windlass_job import slurm, wire
-from windlass_job.agent.events import Recorder
+from windlass_job.events import Recorder
 
 MARGIN = 0.2  # of the work that is left: nodes differ
 LEAST_LIMIT_S = 120.0  # shorter jobs do not start any sooner

@@ -4,8 +4,8 @@ import time
 from typing import Any, Dict, Mapping, Optional
 
 from windlass_job import slurm, wire
-from windlass_job.agent.claims import Claim
-from windlass_job.agent.events import Recorder
+from windlass_job.claims import Claim
+from windlass_job.events import Recorder
 
 
 class Report:

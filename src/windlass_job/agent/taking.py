@@ -5,13 +5,12 @@ import os
 import time
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
-from windlass_job import disk, slurm, wire
-from windlass_job.agent import claims
-from windlass_job.agent.claims import Claim
-from windlass_job.agent.events import Recorder
-from windlass_job.agent.fence import Fence
+from windlass_job import claims, disk, slurm, wire
 from windlass_job.agent.report import Report
 from windlass_job.bounded import describe, within
+from windlass_job.claims import Claim
+from windlass_job.events import Recorder
+from windlass_job.fence import Fence
 
 TOLD_TO_STOP = "told to stop"
 

@@ -11,8 +11,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from windlass_job import disk, slurm, wire
-from windlass_job.agent import claims
+from windlass_job import claims, disk, slurm, wire
 from windlass_job.bounded import describe
 from windlass_job.network.judgement import Reports, Verdict, find_launch_failure, judge
 from windlass_job.network.testing import PLAN

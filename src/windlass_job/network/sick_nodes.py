@@ -3,10 +3,9 @@
 import signal
 from typing import Any, Dict, Mapping, MutableMapping, NamedTuple, Optional
 
-from windlass_job import slurm, wire
-from windlass_job.agent import claims
-from windlass_job.agent.events import Recorder
+from windlass_job import claims, slurm, wire
 from windlass_job.bounded import describe, say
+from windlass_job.events import Recorder
 from windlass_job.network import checking, successor
 from windlass_job.network.judgement import Verdict
 from windlass_job.signals import Signals

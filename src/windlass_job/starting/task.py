@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     except (OSError, ValueError) as error:
         say("cannot start {}: {}".format(options.command[0], describe(error)))
         return wire.EXIT_NOT_STARTED
-    from windlass_job.agent.fence import watch_as_task  # imported while the command starts, not before
+    from windlass_job.fence import watch_as_task  # imported while the command starts, not before
 
     fence = watch_as_task(env, options.fence_interval, signals.wake)
     code = follow(command, signals, stop, lambda: fence is not None and fence.lost_to is not None)
@@ -48,7 +48,8 @@ def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
         say("another job has taken over this run: its processes here were stopped")
         return wire.EXIT_FENCED_OFF
     # `srun --kill-on-bad-exit` would kill those that still save when one has ended as it was told to.
-    return 0 if command.is_asked_to_stop and code == -stop else as_exit_code(code)
+    # One that leaves with 128 + the signal says the same in its own words.
+    return 0 if command.is_asked_to_stop and code in (-stop, 128 + stop) else as_exit_code(code)
 
 
 def _get_ready(world: Optional[str], env: Mapping[str, str], signals: Signals) -> Optional[str]:

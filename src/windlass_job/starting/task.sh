@@ -9,6 +9,7 @@ shift 4 # the third word is how the agent knows this srun for one of ours
 main() {
   [ -n "${SLURM_PROCID:-}" ] || exec "$@"
   set_rank
+  [ -n "${MASTER_ADDR:-}" ] || find_first_host # without an agent
   if must_meet; then
     # The first node keeps the door, and says who has not come.
     [ "$SLURM_NODEID" != 0 ] && visit || leave_to_python "$@"
@@ -28,6 +29,11 @@ set_rank() {
     ((left >= times)) || return 0
     ((left -= times)) || true
   done
+}
+
+find_first_host() {
+  MASTER_ADDR=$(scontrol show hostnames "${SLURM_JOB_NODELIST:-}" 2>/dev/null | head -n 1)
+  export MASTER_ADDR=${MASTER_ADDR:-127.0.0.1}${MASTER_ADDR:+${WINDLASS_HOST_SUFFIX:-}}
 }
 
 # One task of each node, unless the nodes have just proved that they can talk.

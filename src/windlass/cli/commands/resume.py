@@ -22,10 +22,10 @@ def command(
 
     \b
     Examples:
-      windlass resume                       the last run, with the time it had left
+      windlass resume                        the last run, with the time it had left
       windlass resume digits --time 12h
-      windlass resume digits --update-code  after mending a mistake in the code
-      windlass resume digits --exclude gpu7 without a node that is sick
+      windlass resume digits --update-code   after mending a mistake in the code
+      windlass resume digits --exclude gpu7  without a node that is sick
     """
     from windlass.app.logs import open_log
     from windlass.app.resuming import resume_run

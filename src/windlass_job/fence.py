@@ -7,10 +7,9 @@ one looks every few seconds; the newer one waits that long before it starts, whe
 import time
 from typing import Callable, Mapping, Optional
 
-from windlass_job import wire
-from windlass_job.agent import claims
-from windlass_job.agent.claims import Claim
+from windlass_job import claims, wire
 from windlass_job.bounded import repeat, within
+from windlass_job.claims import Claim
 from windlass_job.signals import Signals
 
 LOOKS = 3  # so many looks of the older one's, and it has surely stopped, if it can look at all

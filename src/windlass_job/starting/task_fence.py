@@ -10,8 +10,8 @@ import threading
 from typing import Mapping
 
 from windlass_job import wire
-from windlass_job.agent.fence import watch_as_task
 from windlass_job.bounded import say
+from windlass_job.fence import watch_as_task
 
 LOOK_S = 5.0  # whether the program still runs
 
