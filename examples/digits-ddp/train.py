@@ -4,6 +4,7 @@ The processes share one batch of 64, so the training is the same however many th
 """
 
 import argparse
+import gc
 import os
 from datetime import timedelta
 from importlib.util import find_spec
@@ -30,7 +31,8 @@ def main():
     device = choose_device()
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timedelta(minutes=5))
     print(f"rank {dist.get_rank()} of {dist.get_world_size()}", flush=True)
-    train(options.epochs, device)  # a function, so that the model is gone before the group is
+    train(options.epochs, device)
+    gc.collect()  # the model must be gone before the group is, or gloo may abort at the very end
     dist.destroy_process_group()
 
 

@@ -4,6 +4,7 @@ Every rank writes its piece. The next job may have another number of ranks: the 
 """
 
 import argparse
+import gc
 import os
 from datetime import timedelta
 from importlib.util import find_spec
@@ -35,7 +36,8 @@ def main():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     dist.init_process_group("nccl" if device == "cuda" else "gloo", timeout=timedelta(minutes=5))
     print(f"rank {dist.get_rank()} of {dist.get_world_size()}", flush=True)
-    train(options.epochs, device)  # a function, so that the model is gone before the group is
+    train(options.epochs, device)
+    gc.collect()  # the model must be gone before the group is, or gloo may abort at the very end
     dist.destroy_process_group()
 
 

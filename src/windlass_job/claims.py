@@ -12,7 +12,7 @@ one trains, with all its links, and the other never.
 import os
 import re
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from windlass_job import disk, wire
 
@@ -95,6 +95,12 @@ def has_stopped(folder: str, claim: Claim) -> bool:
 def get_age_s(folder: str, claim: Claim, path: bytes) -> float:
     """How long before the claim this file was written, by the file server's clock: a node's may be off."""
     return os.stat(_find_claim(folder, claim)).st_mtime - os.stat(path).st_mtime
+
+
+def load_first_and_last_ns(folder: str) -> Optional[Tuple[int, int]]:
+    """When the first and the last claim of the run were made, by the file server's clock. May raise OSError."""
+    times = [os.stat(_find_claim(folder, claim)).st_mtime_ns for claim in load_claims(folder)]
+    return (min(times), max(times)) if times else None
 
 
 def is_final(folder: str, first_submission: int, job: str) -> bool:

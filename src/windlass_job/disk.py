@@ -84,7 +84,7 @@ def read_json(path: bytes) -> "Optional[Dict[str, Any]]":
     """The object in the file; None when there is none, or nothing that can be read."""
     try:
         found = json.loads(read_bytes(path).decode("utf-8", "replace"))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

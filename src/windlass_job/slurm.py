@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -10,6 +11,7 @@ from typing import List, Mapping, Optional, Sequence
 from windlass_job import disk, wire
 from windlass_job.sbatch_words import read_receipt_job
 
+ALIVE = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "CONFIGURING", "RESIZING")
 TIMEOUT_S = 20.0  # a client waits 9 s for a controller that is away
 
 
@@ -73,10 +75,10 @@ def list_later_jobs(env: Mapping[str, str]) -> List[str]:
     return [job for job in jobs if job]
 
 
-def limit_jobs(jobs: Sequence[str], limit_s: float) -> Optional[str]:
+def limit_jobs(jobs: Sequence[str], limit_s: float, *, is_end_well: bool = False) -> Optional[str]:
     """A new time limit for jobs that wait: their owner may lower it. What went wrong, or None."""
     changes = ["JobId=" + ",".join(jobs), "TimeLimit=" + format_limit(limit_s)]
-    return _run("scontrol", "update", *changes)
+    return _run("scontrol", "update", *changes, is_end_well=is_end_well)
 
 
 def requeue(env: Mapping[str, str], limit_s: Optional[float] = None) -> Optional[str]:
@@ -87,9 +89,9 @@ def requeue(env: Mapping[str, str], limit_s: Optional[float] = None) -> Optional
     job = env.get("SLURM_JOB_ID")
     if not job:
         return "this is no job of Slurm's"
-    problem = _run("scontrol", "requeue", job)
+    problem = _run("scontrol", "requeue", job, is_end_well=True)
     if problem is None and limit_s is not None:
-        return limit_jobs([job], limit_s)
+        return limit_jobs([job], limit_s, is_end_well=True)
     return problem
 
 
@@ -111,8 +113,31 @@ def _load_job_id(env: Mapping[str, str], submission: int) -> Optional[str]:
     return read_receipt_job(receipt) if receipt.get("token") == token else None
 
 
-def _run(program: str, *arguments: str) -> Optional[str]:
-    """What went wrong, or None."""
+def find_given_up(env: Mapping[str, str]) -> Optional[str]:
+    """Slurm's word for a job that it no longer takes for running: "NODE_FAIL", "PENDING" (queued again). None: it runs.
+
+    OSError: Slurm does not answer.
+    """
+    job = env.get("SLURM_JOB_ID", "")
+    if not job.isdigit():
+        return None
+    argv = ("squeue", "--noheader", "--jobs=" + job, "--states=all", "--format=%T")
+    try:
+        asked = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        raise OSError("squeue: no answer within {:g} s".format(TIMEOUT_S))
+    said = asked.stderr.decode("utf-8", "replace")
+    if asked.returncode != 0 and "Invalid job id" not in said:
+        raise OSError(said.strip()[:300] or "squeue ended with {}".format(asked.returncode))
+    # A controller that was killed may have forgotten a job that runs: not to know it is not to have given it up.
+    states = asked.stdout.decode("ascii", "replace").split()
+    return states[0] if states and not any(state in ALIVE for state in states) else None
+
+
+def _run(program: str, *arguments: str, is_end_well: bool = False) -> Optional[str]:
+    """What went wrong, or None. is_end_well: what was asked for ends this job, and the program with it."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("SCANCEL_")}
     try:
         child = subprocess.Popen(
@@ -129,7 +154,7 @@ def _run(program: str, *arguments: str) -> Optional[str]:
     except subprocess.TimeoutExpired:
         child.kill()
         return "{}: no answer within {:g} s".format(program, TIMEOUT_S)
-    if child.returncode == 0:
+    if child.returncode == 0 or (is_end_well and child.returncode == -signal.SIGTERM):
         return None
     said = words.decode("utf-8", "replace").strip()[:300]
     return said or "{} ended with {}".format(program, child.returncode)

@@ -100,6 +100,7 @@ MOVED = "moved"  # nodes could not talk: the rest was submitted again without th
 FENCED = "fenced"  # another job has taken over
 RUNNING = "running"  # status.json only
 
+STALLED = "two links in a row saved nothing"  # reason in status.json, with EXIT_STALLED
 NO_LINK_LEFT = "all links are used"  # reason in status.json of a job that Slurm started once more than was planned
 
 # ---- the job zip's commands ---------------------------------------------------------------------

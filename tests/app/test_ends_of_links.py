@@ -6,6 +6,7 @@ import pytest
 
 from tests.app.test_chains import wait_until_the_queue_is_empty
 from tests.app.test_story import start
+from windlass.app.explaining import explain_run
 from windlass.app.following import wait
 from windlass.app.logs import read_log
 from windlass.app.session import Session
@@ -71,4 +72,5 @@ def test_a_chain_that_saves_nothing_is_ended_and_says_why(session: Session, proj
 
     assert (record.state, record.link) == (RunState.FAILED, 2)
     assert "two links in a row saved nothing" in (record.reason or "")
+    assert explain_run(session, record)[1][0].code == "D309"
     wait_until_the_queue_is_empty(session, site_name)

@@ -20,7 +20,7 @@ from windlass.core.job import make_script
 from windlass.core.rehearsal.engine import Tempo
 from windlass.core.toml.layers import Flag
 from windlass.edges.folders import find_folders
-from windlass.errors import UsageError
+from windlass.errors import ExitCode, UsageError
 from windlass.pocket.processes import is_alive
 from windlass.pocket.world import is_possible
 from windlass_job import wire
@@ -47,6 +47,23 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 while True:
     time.sleep(1)
 """
+DEAF_BUT_SAVES = """
+import os, pathlib, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+saved = pathlib.Path(os.environ["WINDLASS_CHECKPOINT_DIR"]) / "step"
+step = int(saved.read_text()) if saved.exists() else 0
+while True:
+    step += 1; print("step", step, flush=True); saved.write_text(str(step)); time.sleep(0.2)
+"""
+SAVES_SLOWLY = GOOD.replace('"step"\n', '("step" + os.environ["RANK"])\n', 1).replace(
+    "aside =", "time.sleep(6); aside ="
+)
+BREAKS_ONCE = GOOD.replace(
+    "while not stop:",
+    """if step and os.environ["WINDLASS_TRY"] == "1":
+    saved.write_text(str(step)); raise ValueError("once")
+while not stop:""",
+)
 DOWNLOADS = """
 import urllib.request
 urllib.request.urlopen("http://data.example.org/images.tar")
@@ -81,6 +98,13 @@ else:
             assert time.monotonic() < deadline
             time.sleep(0.1)
 """
+
+TWO_TASKS = {
+    "run__launcher": "srun",
+    "resources__nodes": "2",
+    "resources__processes_per_node": "1",
+    "checkpoint__notice": "20s",
+}
 
 
 @pytest.fixture
@@ -143,6 +167,64 @@ def test_a_bad_training_shows(session: Session, project: Path, training: str, si
 
     assert code in codes(done)
     assert done.would_fail
+
+
+@needs_namespaces
+def test_tasks_of_srun_have_the_whole_notice_to_save(session: Session, project: Path) -> None:
+    done = run(session, project, SAVES_SLOWLY, "narval", keep=False, **TWO_TASKS)
+
+    assert codes(done) == []
+    assert [one.was_killed for one in done.evidence.links] == [False, False]
+    assert [one.saved.files for one in done.evidence.links] == [2, 2]
+
+
+@needs_namespaces
+def test_tasks_of_srun_that_do_not_hear_are_told(session: Session, project: Path) -> None:
+    done = run(session, project, DEAF, "narval", keep=False, **TWO_TASKS)
+
+    assert "R105" in codes(done)
+    assert "link 2 was not rehearsed" in " ".join(one.message for one in done.findings)
+
+
+def test_who_does_not_hear_but_goes_on_did_not_begin_from_zero(session: Session, project: Path) -> None:
+    done = run(session, project, DEAF_BUT_SAVES, "narval")
+
+    assert [one.was_killed for one in done.evidence.links] == [True, True]
+    assert "R107" not in [one.code for one in done.findings]
+    assert "R105" in codes(done, Severity.WARNING)
+    assert (done.evidence.links[1].command_s or 0) > 2
+
+
+def test_a_breakdown_in_the_second_link_is_told_though_it_was_started_again(session: Session, project: Path) -> None:
+    done = run(session, project, BREAKS_ONCE, "narval", checkpoint__restart="true")
+
+    told = [one.message for one in done.findings if one.code == "R102"]
+    assert told == ["link 2 broke down and was started again once: ValueError: once"]
+
+
+def test_secrets_do_not_stay(session: Session, project: Path) -> None:
+    with open(project / "windlass.toml", "a") as settings:
+        settings.write('[run.secrets]\nTOKEN = "env:PATH"\n')
+
+    done = run(session, project, "import os; assert os.environ['TOKEN']; print('has it')", "daint", keep=True)
+
+    assert "has it" in done.evidence.links[0].text
+    assert list(done.folder.rglob(wire.SECRETS)) == []
+
+
+@pytest.mark.parametrize("minutes", ["nan", "inf", "1e300", "0"])
+def test_minutes_that_are_none_are_refused(project: Path, minutes: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "windlass", "rehearse", "--as", "daint", "--minutes", minutes],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == ExitCode.USAGE
+    assert "--minutes must be" in done.stderr
 
 
 @needs_namespaces

@@ -22,7 +22,7 @@ EXAMPLES: dict[str, Example] = {
     "C605": Example(
         trips=waiting_for("afterok:45", FAILED),
         passes=waiting_for("afterok:45", RUNNING),
-        says="afterok:45 can never come true: job 45 is failed",
+        says="afterok:45 can never come true: job 45 has ended: failed",
         refusal="(DependencyNeverSatisfied)",
         also_trips=(
             waiting_for("afternotok:45", DONE),

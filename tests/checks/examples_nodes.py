@@ -1,4 +1,4 @@
-"""C207, C212 to C214, C227, C228: how many nodes, and what they have."""
+"""C207, C212 to C214, C227, C228, C230: how many nodes, and what they have."""
 
 from dataclasses import replace
 
@@ -48,6 +48,14 @@ EXAMPLES = {
         also_passes=(
             case(plan=replace(ONE_GPU, nodes=900), facts=Facts(partitions=(SeenPartition(name="gpu"),))),
             case(plan=replace(PLAN, nodes=900)),
+        ),
+    ),
+    "C230": Example(
+        trips=case(plan=replace(ONE_GPU, gpus_per_node=4, processes_per_node=4, launcher="torchrun", cpus_per_task=2)),
+        passes=case(plan=replace(ONE_GPU, gpus_per_node=4, processes_per_node=4, launcher="torchrun", cpus_per_task=4)),
+        says="4 processes of a node share 2 cores: torchrun has one task a node",
+        also_passes=(
+            case(plan=replace(ONE_GPU, gpus_per_node=4, processes_per_node=4, tasks_per_node=4, launcher="srun")),
         ),
     ),
     "C213": Example(

@@ -8,6 +8,10 @@ from tests.checks.code_cases import BERT, DDP, FOUR_GPUS, LOADER, TRAINER, code_
 FOUR_TASKS = replace(FOUR_GPUS, launcher="srun", tasks_per_node=4, processes_per_node=4)
 ON_CPUS = replace(FOUR_TASKS, gpus_per_node=0, tasks_per_node=2, processes_per_node=2)
 REQUEUED = replace(FOUR_TASKS, launcher="lightning", stop_signal="USR1")
+TOLD_BY_TERM = replace(FOUR_TASKS, launcher="lightning", stop_signal="TERM", checkpoint_folder="saved")
+ASKS = "from windlass_job import run\nclass Saves:\n def on_train_batch_end(self): self.stops = run.should_stop()"
+BY_HAND = "trainer.save_checkpoint('saved/last.ckpt')"
+PERIODICALLY = "from lightning.pytorch.callbacks import ModelCheckpoint\nModelCheckpoint('saved')"
 
 EXAMPLES = {
     "C512": Example(
@@ -112,7 +116,24 @@ EXAMPLES = {
         trips=code_case(TRAINER.format(4, 1), plan=REQUEUED),
         passes=code_case(TRAINER.format(4, 1), plan=replace(REQUEUED, stop_signal="TERM")),
         says="at USR1 Lightning queues the job again by itself, beside Windlass's next link",
+        also_trips=(
+            code_case(TRAINER.format(4, 1), ASKS, plan=TOLD_BY_TERM),
+            code_case(TRAINER.format(4, 1), BY_HAND, plan=replace(TOLD_BY_TERM, links=3)),
+        ),
         also_passes=(
+            code_case(TRAINER.format(4, 1), ASKS, plan=replace(TOLD_BY_TERM, stop_signal="USR2")),
+            code_case(TRAINER.format(4, 1), ASKS, plan=replace(TOLD_BY_TERM, checkpoint_folder=None)),
+            code_case(TRAINER.format(4, 1), ASKS, "import signal", "signal.signal(15, save)", plan=TOLD_BY_TERM),
+            code_case("from transformers import Trainer", "Trainer(model)", ASKS, plan=TOLD_BY_TERM),
+            code_case(TRAINER.format(4, 1), plan=replace(TOLD_BY_TERM, links=3)),
+            code_case(TRAINER.format(4, 1), BY_HAND, plan=TOLD_BY_TERM),  # of the finished model, most often
+            code_case(TRAINER.format(4, 1), BY_HAND, PERIODICALLY, plan=replace(TOLD_BY_TERM, links=3)),
+            code_case(
+                TRAINER.format(4, 1),
+                BY_HAND,
+                "class S:\n def on_exception(self): pass",
+                plan=replace(TOLD_BY_TERM, links=3),
+            ),
             code_case(
                 "from lightning.pytorch.plugins.environments import SLURMEnvironment",
                 "SLURMEnvironment(auto_requeue=False)",

@@ -10,11 +10,19 @@ import pytest
 from tests.builders import PLAN, RECORD
 from tests.cli.conftest import Windlass
 from windlass.cli.rows import format_why
-from windlass.cli.words import format_cost, format_end, format_findings, format_place, format_runner_up
+from windlass.cli.words import (
+    format_cost,
+    format_end,
+    format_findings,
+    format_launcher,
+    format_network_test,
+    format_place,
+    format_runner_up,
+)
 from windlass.core.cost import Cost
 from windlass.core.facts import Balance
 from windlass.core.finding import Finding, Severity
-from windlass.core.plan import RunnerUp
+from windlass.core.plan import Reason, RunnerUp
 from windlass.core.record import RunState
 from windlass.core.site import CostUnit
 
@@ -97,11 +105,36 @@ def test_a_site_that_is_there_already_is_replaced_by_the_same_command(windlass: 
     assert windlass(*words, "--replace").returncode == 0
 
 
+def test_a_launcher_is_told_where_it_was_named_and_no_reason_tells_it() -> None:
+    plan = replace(PLAN, launcher="torchrun", processes_per_node=4)
+
+    assert format_launcher(plan) == "torchrun, as you say: 4 processes a node"
+    assert format_launcher(replace(plan, reasons=(Reason(field="launcher", value="torchrun", why="w"),))) == ""
+
+
+def test_the_network_test_is_told_where_there_is_a_network() -> None:
+    tested = replace(PLAN, nodes=2, network_test=True, replace_nodes=False)
+
+    assert format_network_test(tested) == "the nodes try it out before the training starts (run.network_test)"
+    assert "; sick ones are left out" in format_network_test(replace(tested, replace_nodes=True))
+    assert format_network_test(replace(tested, network_test=False)).startswith("not tested")
+    assert format_network_test(PLAN) == ""
+
+
+def test_the_plan_names_the_launcher_that_was_named(windlass: Windlass, project: Path) -> None:
+    windlass("site", "add", "far", "--host", "login.nowhere.invalid")
+
+    told = windlass("plan", "--on", "far", "--command", "python x.py", "--nodes", "2", "--launcher", "srun").stderr
+
+    assert "launcher   srun, as you say: 1 process a node" in told
+    assert "network    the nodes try it out before the training starts" in told
+
+
 @pytest.mark.parametrize(("reason", "words"), [("failed", ""), (None, ""), ("a node failed", ": a node failed")])
 def test_an_end_says_nothing_twice(reason: str | None, words: str) -> None:
     record = replace(RECORD, state=RunState.FAILED, reason=reason, started=None)
 
-    assert format_end(record) == f"{RECORD.run_id} is failed{words}"
+    assert format_end(record) == f"{RECORD.run_id} failed{words}"
     assert format_why(record) == words.removeprefix(": ")
 
 

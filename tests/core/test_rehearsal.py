@@ -13,8 +13,9 @@ from windlass.core.finding import Diagnosis, Finding, Severity
 from windlass.core.rehearsal.engine import Tempo, find_node, find_scale, make_pocket_settings
 from windlass.core.rehearsal.evidence import Evidence, LinkSeen, Sample, Saved, Written
 from windlass.core.rehearsal.findings import REHEARSED, judge
+from windlass.core.rehearsal.links import find_incomplete
 from windlass.core.rehearsal.stage import Folder, fill_in, find_folder, make_folders, make_root, make_variables
-from windlass.core.rehearsal.words import began_again, count, list_missing, list_not_written
+from windlass.core.rehearsal.words import began_again, count, find_exception, list_missing, list_not_written
 from windlass.core.run import Resources
 from windlass.core.site import Area, Rules
 from windlass.pocket.layout import Machine
@@ -127,6 +128,73 @@ def test_a_training_that_insists_on_a_gpu_is_not_called_broken() -> None:
 
     assert "R102" not in codes
     assert codes["R112"] is Severity.WARNING
+
+
+def test_a_link_whose_command_hardly_lived_is_not_judged() -> None:
+    hardly = replace(NEXT, outcome=None, was_killed=True, went_on_from=False, text="", saved=Saved(), command_s=0.03)
+    evidence = replace(EVIDENCE, links=(GOOD, hardly))
+
+    codes = {one.code for one in judge(evidence, ()) if one.severity is not Severity.ADVICE}
+
+    assert codes == {"R114"}
+    assert find(replace(evidence, links=(GOOD, replace(hardly, command_s=9.0))), "R107") is not None
+
+
+def test_a_breakdown_that_was_mended_by_a_restart_is_told() -> None:
+    text = "Traceback (most recent call last):\n  File x\nValueError: shapes differ\nstep 10\n"
+
+    found = find(replace(EVIDENCE, links=(GOOD, replace(NEXT, text=text, restarts=1))), "R102")
+
+    assert found is not None
+    assert found.severity is Severity.WARNING
+    assert "link 2 broke down and was started again once: ValueError: shapes differ" in found.message
+
+
+def test_a_breakdown_while_it_stops_is_told() -> None:
+    text = "Traceback (most recent call last):\n  File x\nOSError: cannot save\n"
+
+    assert find(with_link(exit_code=1, text=text)(EVIDENCE), "R102") is not None
+    assert find(with_link(exit_code=143, text="step 1\n")(EVIDENCE), "R102") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[rank1]: Traceback (most recent call last):\n[rank1]:   File x\n[rank1]: KeyError: 'a'\n", "KeyError: 'a'"),
+        ("Traceback (most recent call last):\n  File x\ntorch.x.SignalException: Process 1 got signal: 15\n", None),
+        ("Error: nothing was raised\n", None),
+    ],
+)
+def test_what_was_raised_is_found(text: str, expected: str | None) -> None:
+    assert find_exception(text) == expected
+
+
+def test_a_single_job_that_was_killed_with_nothing_saved_was_not_seen_to_its_end() -> None:
+    alone = with_link(was_killed=True, saved=Saved())(replace(EVIDENCE, plan=replace(PLAN, links=1)))
+
+    found = find(alone, "R105")
+
+    assert found is not None
+    assert found.severity is Severity.WARNING
+    assert find_incomplete(alone) is not None
+    assert find_incomplete(with_link(was_killed=True)(replace(EVIDENCE, plan=replace(PLAN, links=1)))) is None
+
+
+def test_why_there_was_no_second_link_is_told() -> None:
+    evidence = with_link(was_killed=True, outcome=None, saved=Saved())(EVIDENCE)
+
+    found = find(evidence, "R114")
+
+    assert found is not None
+    assert "left nothing to go on from" in found.message
+    assert find(replace(evidence, most_links=1), "R114") is None
+
+
+def test_one_gpu_is_one() -> None:
+    found = find(replace(EVIDENCE, plan=replace(CHAIN, gpus_per_node=1), gpus_here=0), "R112")
+
+    assert found is not None
+    assert found.message.startswith("1 GPU a node")
 
 
 def test_a_single_job_need_not_save() -> None:

@@ -19,7 +19,7 @@ def test_an_administrator_finds_what_to_look_for() -> None:
     text = make_summary(symptoms, (Diagnosis(code="D302", message="a node failed (n7)"),), user="alice")
 
     for line in (
-        "Run digits-k3f9w by alice at alpha is failed: node failed",
+        "Run digits-k3f9w by alice at alpha failed: node failed",
         "job numbers    45",
         "nodes          n7",
         "Slurm says     node failed, exit code 0:0",

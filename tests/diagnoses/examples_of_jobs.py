@@ -27,6 +27,14 @@ def _asked_after(seconds: float) -> tuple[Event, ...]:
     return started, Event(kind="stop_requested", time=1000 + seconds, link=1, text="notice")
 
 
+_BROKE_DOWN = (
+    Event(kind="command_started", link=1),
+    Event(kind="command_ended", link=1, signal=11),
+    Event(kind="command_restarted", link=1),
+    Event(kind="command_ended", link=1, exit_code=3),
+    Event(kind="command_restarted", link=1),
+)
+
 EXAMPLES: dict[str, Example] = {
     "D001": Example(trips=waits("Priority", WaitingKind.TURN), passes=after(RUNNING), says="told in words"),
     "D002": Example(
@@ -283,5 +291,15 @@ EXAMPLES: dict[str, Example] = {
         trips=Symptoms(record=RUNNING, plan=PLAN, events=_asked_after(600)),
         passes=Symptoms(record=RUNNING, plan=PLAN, events=_asked_after(3420)),
         says="link 1 was asked to stop 50 min before its time was up",
+    ),
+    "D309": Example(
+        trips=Symptoms(record=replace(FAILED, reason="two links in a row saved nothing", exit_code=143), plan=PLAN),
+        passes=Symptoms(record=replace(FAILED, reason="the command ended with exit code 121", exit_code=121)),
+        says="two links in a row saved nothing: the next one would have begun where they began, so the chain was ended",
+    ),
+    "D310": Example(
+        trips=Symptoms(record=RUNNING, events=_BROKE_DOWN),
+        passes=Symptoms(record=RUNNING, events=_BROKE_DOWN[:2]),
+        says="the command died twice and was started again in the same job",
     ),
 }

@@ -87,7 +87,34 @@ def test_a_resume_that_would_begin_anew_is_called_so() -> None:
     assert found.message.endswith("not finished; Windlass asked it to stop 30 s before the end")
     assert found.evidence == ("no checkpoint folder is named, so a resume begins anew",)
     assert "resume" not in (found.hint or "")
-    assert [(one.key, one.value) for one in found.patch] == [("checkpoint.folder", '"checkpoints"')]
+    assert "save when it gets TERM" in (found.hint or "")
+    assert found.patch == ()  # a folder that stays empty would only silence the check that asks for one
+
+
+def test_links_that_saved_nothing_are_told_with_the_folder_and_what_to_ask() -> None:
+    plan = replace(PLAN, notice=timedelta(minutes=2), checkpoint_folder="saved")
+    stalled = replace(FAILED, reason="two links in a row saved nothing", exit_code=0)
+
+    (found,) = diagnose(replace(after(stalled, "epoch 2"), plan=plan))
+
+    assert found.evidence == (
+        f"looked in {PLAN.folder}/code/saved: no file in it is newer than when these links began",
+    )
+    assert (found.hint or "").startswith("does it save in saved when it gets TERM, within 2 min?")
+    assert 'signal = "USR2"' in (found.hint or "")
+
+
+def test_links_that_saved_nothing_are_known_by_the_exit_code_alone() -> None:
+    silent = replace(FAILED, reason=JobState.FAILED.value, exit_code=121)
+
+    assert codes(Symptoms(record=silent, plan=PLAN)) == ["D309"]
+    assert codes(Symptoms(record=silent, is_foreign=True)) == ["D900"]
+
+
+def test_each_death_of_a_command_that_was_started_again_is_told() -> None:
+    (found,) = diagnose(EXAMPLES["D310"].trips)
+
+    assert found.evidence == ("link 1: killed by signal 11", "link 1: exit code 3")
 
 
 def test_a_run_with_checkpoints_goes_on_from_them() -> None:
@@ -229,6 +256,12 @@ def test_an_unknown_end_without_words_is_told_all_the_same() -> None:
     (found,) = diagnose(Symptoms(record=replace(FAILED, exit_code=None)))
 
     assert (found.message, found.evidence) == ("the command ended, for a reason no rule here knows", ())
+
+
+def test_an_unknown_end_leaves_out_lines_that_say_nothing() -> None:
+    (found,) = diagnose(after(FAILED, "+----+", "| lr |", "+----+", "", "|    |", "   "))
+
+    assert found.evidence == ("epoch 1", "| lr |")
 
 
 def test_memory_is_not_asked_for_beyond_what_a_node_has() -> None:

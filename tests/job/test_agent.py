@@ -70,7 +70,7 @@ def test_near_the_end_of_time_the_training_saves_and_the_link_is_cut(job: Job) -
         code = process.wait(20)
 
     assert code == 0
-    assert job.log == "saved\n"
+    assert job.printed == "saved\n"
     assert job.status["state"] == "cut"
     assert job.kinds[2:] == ["stop_requested", "command_ended", "link_ended"]
 
@@ -94,7 +94,7 @@ def test_a_shell_around_the_training_neither_ends_the_job_early_nor_goes_on(some
         code = process.wait(20)
 
     assert code == 0
-    assert some_job.log == "saved\n"
+    assert some_job.printed == "saved\n"
     assert (some_job.home / "copy").read_text() == "saved\n"
     assert some_job.status["state"] == "cut"
 
@@ -117,7 +117,7 @@ worker.wait()
         process.send_signal(signal.SIGUSR1)
         process.wait(20)
 
-    assert some_job.log == "worker: None\n"
+    assert some_job.printed == "worker: None\n"
 
 
 def test_the_stop_signal_can_be_chosen(some_job: Job) -> None:
@@ -128,7 +128,7 @@ def test_the_stop_signal_can_be_chosen(some_job: Job) -> None:
         process.send_signal(signal.SIGUSR2)
         code = process.wait(20)
 
-    assert (code, some_job.log, some_job.status["state"]) == (0, "interrupted\n", "cut")
+    assert (code, some_job.printed, some_job.status["state"]) == (0, "interrupted\n", "cut")
 
 
 def test_the_heart_beats(some_job: Job) -> None:

@@ -1,6 +1,7 @@
 """When a link is the last one: by exit code, by a file or a line that means done, by what the training told."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -74,20 +75,108 @@ def test_both_that_were_named_must_agree(job: Job) -> None:
     assert job.status["state"] == "cut"
 
 
-def test_a_pattern_this_python_cannot_read_is_told_and_passed_over(job: Job) -> None:
+def test_a_file_from_before_the_run_says_nothing(job: Job) -> None:
+    job.options = ("--done-file=finished",)
+    (job.home / "finished").touch()
+
+    states = []
+    for number, command in enumerate(["true", CUT_AT_ONCE, "touch finished"], start=1):
+        job.env.update(WINDLASS_LINK=str(number), SLURM_ARRAY_JOB_ID="45", SLURM_ARRAY_TASK_ID=str(number))
+        job.run("bash", "-c", command)
+        states.append(job.status["state"])
+
+    assert states == ["cut", "cut", "done"]
+
+
+def test_a_file_from_before_the_run_that_bears_a_later_date_says_nothing(job: Job) -> None:
+    job.options = ("--done-file=finished",)
+    (job.home / "finished").touch()
+    os.utime(job.home / "finished", (4e9, 4e9))
+
+    assert job.run("true") == 0
+    assert job.status["state"] == "cut"
+
+
+def test_a_file_that_an_earlier_link_made_counts(job: Job) -> None:
+    job.options = ("--done-file=finished",)
+    assert job.run("bash", "-c", "touch finished; exit 3") == 3
+    job.env.update(WINDLASS_SUBMISSION="2", WINDLASS_LINK="2", SLURM_JOB_ID="99")
+
+    assert job.run("true") == 0
+    assert job.status["state"] == "done"
+
+
+def test_a_pattern_this_python_cannot_read_is_told_and_is_never_found(job: Job) -> None:
     job.options = ("--done-pattern=a(b",)
 
     assert job.run("true") == 0
     assert "the pattern that means done cannot be read here" in job.log
-    assert job.status["state"] == "done"
+    assert job.status["state"] == "cut"
 
 
-def test_where_the_output_cannot_be_read_again_the_exit_code_counts(job: Job) -> None:
+def test_where_the_output_cannot_be_read_again_nothing_is_found_in_it(job: Job) -> None:
     job.options = ("--done-pattern=never",)
     (job.home / "job.log").symlink_to("/dev/null")
 
     assert job.run("true") == 0
-    assert job.status["state"] == "done"
+    assert job.status["state"] == "cut"
+    assert any("the output is no file" in event.get("text", "") for event in job.events)
+
+
+def test_a_search_that_takes_too_long_is_ended_and_has_found_nothing(job: Job) -> None:
+    job.options = ("--done-pattern=(a+)+$", "--patience=6")
+
+    assert job.run("bash", "-c", f"echo {'a' * 60}b") == 0
+    assert "what the command printed could not be searched within 2 s" in job.log
+    assert job.status["state"] == "cut"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "outcome"),
+    [
+        (".*finished.*", "yes 'step 1 of 9' | head -c 6000000 | tr '\\n' '\\r'", "cut"),
+        ("^finished$", "printf 'step 1\\rfinished\\rbye'", "done"),
+        ("done$", f"head -c {(1 << 20) - 4} /dev/zero | tr '\\0' x; echo done-not-yet", "cut"),
+        ("done$", f"head -c {(1 << 20) - 2} /dev/zero | tr '\\0' x; echo done", "done"),
+        ("^begin .* end$", "printf 'begin '; head -c 5000000 /dev/zero | tr '\\0' x; echo ' end'", "done"),
+        ("^x", "printf y; head -c 5000000 /dev/zero | tr '\\0' x", "cut"),
+        ("^\u00fcbrig: 0", "echo '\u00fcbrig: 0'", "done"),
+    ],
+)
+def test_lines_end_where_they_end(job: Job, pattern: str, command: str, outcome: str) -> None:
+    job.options = ("--done-pattern=" + pattern,)
+    job.env["LC_ALL"] = "C"
+
+    assert job.run("bash", "-c", command) == 0
+    assert job.status["state"] == outcome
+    assert "could not be searched" not in (job.home / "job.log").read_bytes().decode("utf-8", "replace")
+
+
+def test_progress_nobody_can_read_is_none(job: Job) -> None:
+    job.options = ("--heartbeat=0.05",)
+    nested = "print('{\"a\":' * 100000)"
+
+    assert job.run("bash", "-c", f'{job.python} -c "$0" > run/progress.json; sleep 0.5', nested) == 0
+    assert "the agent failed" not in job.log
+    assert (job.status["state"], job.status["progress"]) == ("done", None)
+
+
+def test_of_progress_only_plain_values_are_copied(job: Job) -> None:
+    """What can just be read may be too deep to be written again."""
+    deep = "[" * 900 + "]" * 900
+
+    assert job.run("bash", "-c", f'echo \'{{"done": 1, "x": {deep}}}\' > run/progress.json') == 0
+    assert "the agent failed" not in job.log
+    assert (job.status["state"], job.status["progress"]) == ("done", {"done": 1})
+
+
+def test_the_log_says_why_the_command_was_stopped(job: Job) -> None:
+    job.run("bash", "-c", CUT_AT_ONCE)
+    job.env.update(WINDLASS_LINK="3")
+    job.run("bash", "-c", CUT_AT_ONCE)
+
+    said = "windlass: the time of this job is nearly up: asked the command to stop (TERM)"
+    assert [line for line in job.log.splitlines() if "nearly up" in line] == [said + "; the next link goes on", said]
 
 
 @pytest.mark.parametrize(

@@ -244,3 +244,47 @@ def test_by_requeue_each_start_is_the_next_link(job: Job) -> None:
     assert said.count("requeue 45") == 1
     assert '"state": "cut"' in said, "the status comes first"
     assert (job.status["state"], job.status["link"], job.status["attempt"]) == ("done", 2, 1)
+
+
+@pytest.mark.parametrize("end", ["kill -TERM $$; sleep 9", "kill -TERM $PPID; sleep 0.3; exit 1"])
+def test_a_requeue_that_ends_its_own_scontrol_is_no_trouble(job: Job, end: str) -> None:
+    job.add_program("scontrol", f"echo asked >> asked; {end}")
+    job.env.update(WINDLASS_CHAIN="requeue")
+
+    job.run(*CUT)
+
+    assert (job.home / "asked").exists()
+    assert "not in the queue" not in job.log
+
+
+def test_a_requeue_that_is_refused_is_told(job: Job) -> None:
+    job.add_program("scontrol", "echo 'Requested operation is presently disabled' >&2; exit 1")
+    job.env.update(WINDLASS_CHAIN="requeue")
+
+    job.run(*CUT)
+
+    assert "the next link is not in the queue as planned: Requested operation is presently disabled" in job.log
+
+
+def test_a_command_that_fails_in_a_job_that_slurm_gave_up_ends_no_chain(job: Job) -> None:
+    """Behind a cut cable srun finds no job any more: that says nothing about the training."""
+    job.add_program("squeue", "echo NODE_FAIL")
+    job.add_program("scancel", "touch cancelled")
+    job.env.update({"SLURM_ARRAY_JOB_ID": "45", "SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_MAX": "3"})
+
+    assert job.run("bash", "-c", "exit 1") == 1
+
+    assert job.status["state"] == "terminated"
+    assert "given up this job (NODE_FAIL)" in job.log
+    assert not (job.home / "cancelled").exists()
+
+
+def test_slurm_is_asked_until_it_answers(job: Job) -> None:
+    job.add_program(
+        "squeue", 'if [ -e asked ]; then echo RUNNING; else touch asked; echo "connect failure" >&2; exit 1; fi'
+    )
+
+    assert job.run("bash", "-c", "exit 3") == 3
+
+    assert (job.status["state"], job.status["exit_code"]) == ("failed", 3)
+    assert (job.home / "asked").exists()

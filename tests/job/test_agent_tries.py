@@ -1,5 +1,6 @@
 """A command that broke down: started again where it has saved something, and a chain that gets nowhere is ended."""
 
+import os
 import time
 from pathlib import Path
 
@@ -26,6 +27,19 @@ def test_a_command_that_saved_and_broke_down_is_started_again(job: Job) -> None:
     assert (job.status["state"], job.status["tries"]) == ("done", 3)
     restarts = [event["number"] for event in job.events if event["kind"] == "command_restarted"]
     assert restarts == [2, 3]
+
+
+def test_the_log_says_that_it_died_and_was_started_again(job: Job) -> None:
+    ends = "case $WINDLASS_TRY in 1) kill -9 $$;; 2) exit 7;; esac"
+
+    assert job.run("bash", "-c", f"echo x > saves/$WINDLASS_TRY; {ends}") == 0
+    said = [line for line in job.log.splitlines() if "started again" in line]
+    assert said == [
+        "windlass: the command was killed by signal 9 after it had saved: started again (try 2)",
+        "windlass: the command ended with exit code 7 after it had saved: started again (try 3)",
+    ]
+    ended = [(event["exit_code"], event["signal"]) for event in job.events if event["kind"] == "command_restarted"]
+    assert ended == [(None, 9), (7, None)]
 
 
 def test_without_the_option_it_has_failed(job: Job) -> None:
@@ -115,6 +129,30 @@ def test_a_link_that_saved_starts_the_count_anew(job: Job) -> None:
     assert states == [("cut", 1), ("cut", 0), ("cut", 1), ("cut", 0)]
 
 
+def test_a_file_of_the_future_hides_no_other(job: Job) -> None:
+    (job.home / "saves").mkdir()
+    os.utime(job.home / "saves", (4e9, 4e9))
+    (job.home / "saves" / "vocabulary").touch()
+    os.utime(job.home / "saves" / "vocabulary", (4e9, 4e9))
+    for number in (1, 2, 3):
+        job.env.update(as_link(number))
+        job.run("bash", "-c", "date +%N > saves/x;" + CUT_AT_ONCE)
+
+    assert (job.status["state"], job.status["stalled"]) == ("cut", 0)
+
+
+def test_without_a_folder_what_the_api_saved_within_an_epoch_counts(job: Job) -> None:
+    del job.env["WINDLASS_CHECKPOINT_DIR"]
+    states = []
+    for number, step in enumerate([100, 200, 300, 300, 300], start=1):
+        job.env.update(as_link(number))
+        tell = f'echo \'{{"done": 0, "of": 9, "saved_step": {step}}}\' > run/progress.json;'
+        job.run("bash", "-c", tell + CUT_AT_ONCE)
+        states.append((job.status["state"], job.status["stalled"]))
+
+    assert states == [("cut", 0), ("cut", 0), ("cut", 0), ("cut", 1), ("failed", 2)]
+
+
 def test_links_killed_at_the_end_of_their_time_count_too(job: Job) -> None:
     """The agent died with the command and could not say so; the third link sees what the two have left."""
     asked = "grep -q '\"stop_requested\": [0-9]' run/status.json"
@@ -149,16 +187,21 @@ def test_a_resumed_run_starts_the_count_anew(job: Job) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "saved"),
     [
-        (Mark(0, None), Mark(5, None), True),
-        (Mark(5, None), Mark(5, None), False),
-        (Mark(0, None), Mark(0, None), False),
-        (Mark(None, None), Mark(None, None), None),
-        (Mark(None, 3), Mark(None, 4), True),
-        (Mark(None, 3), Mark(None, 3), False),
-        (Mark(None, None), Mark(None, 1), True),
-        (Mark(5, 3), Mark(5, 4), True),
-        (Mark(5, 3), Mark(6, 3), True),
-        (Mark(5, None), Mark(None, None), None),
+        (Mark(0, None, None), Mark(5, None, None), True),
+        (Mark(5, None, None), Mark(5, None, None), False),
+        (Mark(0, None, None), Mark(0, None, None), False),
+        (Mark(None, None, None), Mark(None, None, None), None),
+        (Mark(None, 3, None), Mark(None, 4, None), True),
+        (Mark(None, 3, None), Mark(None, 3, None), False),
+        (Mark(None, None, None), Mark(None, 1, None), True),
+        (Mark(5, 3, None), Mark(5, 4, None), True),
+        (Mark(5, 3, None), Mark(6, 3, None), True),
+        (Mark(5, None, None), Mark(None, None, None), None),
+        (Mark(None, 3, 100), Mark(None, 3, 200), True),
+        (Mark(None, 3, 200), Mark(None, 3, 100), True),  # it went back to an older checkpoint
+        (Mark(None, 3, 200), Mark(None, 3, 200), False),
+        (Mark(None, None, None), Mark(None, None, 5), True),
+        (Mark(None, 3, 200), Mark(None, 3, None), False),
     ],
 )
 def test_what_counts_as_saved(before: Mark, after: Mark, saved: bool | None) -> None:
@@ -177,14 +220,14 @@ def test_deep_inside_and_gone_folders(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     (deep / "file").touch()
 
-    assert load_mark(str(tmp_path), {"done": 3}) == (deep.joinpath("file").stat().st_mtime_ns, 3)
-    assert load_mark(str(tmp_path / "gone"), {"done": "three"}) == (0, None)
+    assert load_mark(str(tmp_path), {"done": 3}) == (deep.joinpath("file").stat().st_ctime_ns, 3, None)
+    assert load_mark(str(tmp_path / "gone"), {"done": "three"}) == (0, None, None)
 
 
 def test_tries_end_some_time() -> None:
     tries = Tries()
     while tries.is_worth_another(1, saved=True):
-        tries.begin(Mark(None, None))
+        tries.begin(Mark(None, None, None))
 
     assert tries.count == 100
 
@@ -199,4 +242,4 @@ def test_when_it_is_too_late_for_another_try(left_s: float | None, whole_s: floa
 
 def test_a_status_nobody_can_read_starts_the_count_anew() -> None:
     for previous in ({}, {"submission": 1}, {"submission": "x", "stalled": 1}, {"submission": 1, "stalled": None}):
-        assert count_stalled(previous, 1, Mark(0, None)) == 0
+        assert count_stalled(previous, 1, Mark(0, None, None)) == 0

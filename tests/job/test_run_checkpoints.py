@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,7 +175,15 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "the manifest is cut": lambda one: os.truncate(one / NAME, 100),
     "the manifest is of something else": lambda one: (one / NAME).write_text('{"files": {"model.pt": 3}, "number": 9}'),
     "the manifest holds nothing": lambda one: (one / NAME).write_text("[]"),
+    "the manifest is deep": lambda one: (one / NAME).write_text('{"a":' * 100_000),
+    "the manifest is a pipe": lambda one: become_pipe(one / NAME),
+    "a file is a pipe": lambda one: become_pipe(one / "model.pt"),
 }
+
+
+def become_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
 
 
 def flip(path: Path, place: int) -> None:
@@ -247,6 +256,23 @@ def test_what_somebody_put_there_is_neither_taken_nor_removed(
     assert saves.latest() == folder / "step-0000000003"
     assert (folder / "step-0000000099" / "model.pt").read_text() == "mine"
     assert f"{folder}/step-0000000099 has no manifest" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("keep", [1.5, 0, -1, None, "2"])
+def test_a_keep_that_makes_no_sense_is_refused_at_once(folder: Path, keep: Any) -> None:
+    with pytest.raises(ValueError, match=r"keep is .*, and "):
+        Checkpoints(folder, keep=keep, env=ENV)
+
+    assert not folder.exists()
+
+
+def test_a_pipe_for_a_manifest_holds_no_save_up(saves: Checkpoints, folder: Path) -> None:
+    save(saves, 1)
+    become_pipe(folder / "step-0000000001" / NAME)
+
+    save(saves, 2)
+
+    assert saves.latest() == folder / "step-0000000002"
 
 
 def test_two_runs_may_use_one_folder(saves: Checkpoints, folder: Path) -> None:

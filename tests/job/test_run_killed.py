@@ -1,6 +1,7 @@
 """kill -9 at any point of a save, and a full disk: the checkpoint before is there, and the next save works."""
 
 import errno
+import json
 import os
 import random
 import re
@@ -125,6 +126,61 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_says_so(small_disk: Path) 
 def write_too_much(saves: Checkpoints) -> None:
     with saves.save(2) as made:
         (made / "model.pt").write_bytes(b"x" * 10_000_000)
+
+
+STOPPED = """
+import os, sys
+from windlass_job import run
+saves = run.checkpoint(sys.argv[1])
+run.progress(0, 1000, "step")
+with saves.save(1) as folder:
+    (folder / "x").write_text("x")
+place = os.environ["WINDLASS_RUN_DIR"]
+if sys.argv[2] == "gone":
+    os.unlink(place + "/progress.json")
+with open(place + "/filler", "wb", 0) as file:
+    try:
+        while True:
+            file.write(b"x" * 1024)
+    except OSError:
+        pass
+os.kill(os.getpid(), 15)
+assert run.should_stop()
+with saves.save(34) as folder:
+    (folder / "x").write_text("x")
+if sys.argv[2] == "room at last":
+    os.unlink(place + "/filler")
+"""
+
+
+@pytest.mark.parametrize("how", ["full", "gone", "room at last"])
+def test_who_stops_says_so_although_the_run_folder_is_full(small_disk: Path, tmp_path: Path, how: str) -> None:
+    """Otherwise a training that leaves with 0 at step 34 of 1000 is taken for finished."""
+    home = Home(small_disk)
+
+    done = home.train(STOPPED, tmp_path / "elsewhere", how)
+
+    assert done.code == 0, done.err
+    if how == "gone":
+        assert "did not take the word that this training is stopping" in done.err
+    else:
+        told = json.loads((home.run / "progress.json").read_text())
+        assert (told["stopping"], told["saved_step"], told["of"]) == (True, 34, 1000)
+        assert "did not take the word" not in done.err
+
+
+def test_a_save_is_told_before_the_training_can_be_killed(home: Home) -> None:
+    script = """
+import os
+from windlass_job import run
+with run.checkpoint("checkpoints").save(7) as folder:
+    (folder / "x").touch()
+os.kill(os.getpid(), 9)
+"""
+    done = home.train(script)
+
+    assert done.code == -9
+    assert json.loads((home.run / "progress.json").read_text())["saved_step"] == 7
 
 
 def test_a_library_that_hides_a_full_disk_is_seen_through(small_disk: Path) -> None:

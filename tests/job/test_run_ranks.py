@@ -131,6 +131,33 @@ def test_ranks_do_not_believe_what_rank_0_said_in_an_earlier_try(home: Home) -> 
     assert {end(early).out, end(late).out} == {f"{home.saves}/step-0000000002\n"}
 
 
+LATE = """
+import sys, time
+from windlass_job import run
+step = int(sys.argv[1])
+time.sleep(step - 1 if run.rank == 0 else 0)
+saves = run.checkpoint("checkpoints", patience_s=60)
+print(saves.latest(), flush=True)
+with saves.save(step, all_ranks=True) as folder:
+    (folder / str(run.rank)).touch()
+"""
+
+
+@pytest.mark.parametrize("attempt", [(1, 1, 1), None], ids=["in Windlass", "outside"])
+def test_ranks_do_not_believe_what_rank_0_said_in_an_earlier_start_of_the_same_try(
+    home: Home, attempt: tuple[int, int, int] | None
+) -> None:
+    """Two trainings one after the other in one step, where nothing in the environment tells them apart."""
+    ranks = [{"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_PORT": "29500"} for rank in (0, 1)]
+    first = [end(one) for one in [home.start(LATE, 1, attempt=attempt, env=env) for env in ranks]]
+
+    second = [end(one) for one in [home.start(LATE, 2, attempt=attempt, env=env) for env in ranks]]
+
+    assert {one.out for one in first} == {"None\n"}, [one.err for one in first]
+    assert {one.out for one in second} == {f"{home.saves}/step-0000000001\n"}, [one.err for one in second]
+    assert home.list_saves() == ["step-0000000001", "step-0000000002"]
+
+
 # A barrier for each step, as the gradients of DDP are one: nobody begins a step that another has not.
 STEPS = """
 import os, random, socket, struct, sys, time

@@ -144,6 +144,21 @@ def test_who_asks_once_an_epoch_is_told_before_the_epoch_that_no_longer_fits() -
     assert answers == [False, False, False, False, True]
 
 
+@pytest.mark.parametrize("all_ranks", [False, True])
+def test_the_time_to_set_up_is_no_step(all_ranks: bool) -> None:
+    """Else a link in which little more than one step fits would never make one."""
+    clock = Clock()
+    asked = Stopping(end_in(10_000), clock=clock)
+
+    answers = []
+    for clock.now in (6000.0, 6001.0, 7000.0):
+        answers.append(asked.ask_all(lambda number: number) if all_ranks else asked.ask())
+
+    assert answers == [False, False, False]
+    clock.now = 9990.0
+    assert asked.ask_all(lambda number: number) if all_ranks else asked.ask()
+
+
 def test_so_are_ranks_that_agree_once_an_epoch() -> None:
     clock = Clock()
     asked = Stopping(end_in(10_000), clock=clock)

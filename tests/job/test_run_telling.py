@@ -103,13 +103,38 @@ def test_numbers_of_libraries_are_numbers(tmp_path: Path) -> None:
 
 
 def test_a_value_is_taken_as_it_is_when_it_is_told(tmp_path: Path) -> None:
-    loss = Scalar(1.0)
+    loss, step = Scalar(1.0), Scalar(1)
     lines = Lines(str(tmp_path / "m" / "x.jsonl"))
-    lines.add(1, {"loss": loss})
-    loss.value = 2.0
+    lines.add(step, {"loss": loss})
+    loss.value, step.value = 2.0, 2
     lines.write()
 
-    assert read(tmp_path / "m" / "x.jsonl")[0]["loss"] == 1.0
+    (line,) = read(tmp_path / "m" / "x.jsonl")
+    assert (line["step"], line["loss"]) == (1, 1.0)
+
+
+class Hostile:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+    __float__ = __str__
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("value", [10**5000, -(10**5000), Hostile(), Scalar(10**5000)], ids=type)
+def test_a_value_that_cannot_be_written_costs_no_other_line(tmp_path: Path, value: Any) -> None:
+    lines = Lines(str(tmp_path / "m" / "x.jsonl"))
+    for step in range(200):
+        lines.add(step, {"loss": 0.5, "odd": value if step == 100 else 1})
+    lines.add(value, {"loss": 0.5})
+    lines.write()
+
+    found = read(tmp_path / "m" / "x.jsonl")
+
+    assert [line["step"] for line in found[:200]] == list(range(200))
+    assert found[100]["loss"] == 0.5
+    assert isinstance(found[100]["odd"], str)
+    assert isinstance(found[200]["step"], str)
 
 
 @given(

@@ -1,6 +1,7 @@
 """For people, for programs, and for forges."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,15 @@ def test_text_is_a_compilers(folder: Path) -> None:
     assert done.stderr.strip() == "1 script: 1 error; 1 can be mended by --fix"
     assert done.returncode == 1
     assert "\x1b" not in done.stdout
+
+
+def test_numbers_are_told_as_one_says_them(folder: Path) -> None:
+    (folder / "one.sh").write_text("#!/bin/bash\n#SBATCH --gres=gpu:1 -c 8\ntorchrun --nproc_per_node=2 train.py\n")
+
+    done = lint(folder, "one.sh", "my jobs/a,b.sh", "--level", "advice")
+
+    assert "2 processes a node, and 1 GPU is asked for" in done.stdout
+    assert re.search(r"2 scripts: .*\d (?:piece|pieces) of advice", done.stderr), done.stderr
 
 
 def test_json_tells_the_verdict_too(folder: Path) -> None:

@@ -30,6 +30,13 @@ def test_tasks_know_their_places(pocket: Pocket) -> None:
     assert lines[4:] == ["pocket1", "pocket2"]
 
 
+def test_srun_is_known_by_its_name(pocket: Pocket) -> None:
+    """Whoever asks a command to stop must tell it from a training: SIGTERM to srun kills its tasks soon."""
+    shown = pocket.run("srun", "bash", "-c", "ps -o comm= -p $PPID").stdout.strip()
+
+    assert shown == "srun"
+
+
 @pytest.mark.skipif(not namespaces.is_possible(), reason="this system gives processes no names of their own")
 def test_pretended_nodes_have_names_that_resolve(pocket: Pocket) -> None:
     ask = 'import socket; print(socket.gethostname(), socket.gethostbyname("pocket1"))'

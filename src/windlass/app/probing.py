@@ -153,7 +153,7 @@ def _tell_missing(record: RunRecord, wait_s: float) -> Line:
         return skip("test job", words, "windlass site check NAME --deep --wait 3600".replace("NAME", record.site))
     if record.state is RunState.DONE:
         return fail("test job", "it ended well but left no answer")
-    return fail("test job", f"it is {record.state}: {record.reason or 'no reason told'}")
+    return fail("test job", f"it {record.state.said_of_a_run}: {record.reason or 'no reason told'}")
 
 
 def _make_line(remark: Remark) -> Line:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from windlass.app.rehearsal_stage import MODULES, Stage
 from windlass.core.job import make_workdir
 from windlass.core.plan import Plan
 from windlass.core.rehearsal.evidence import LinkSeen, Saved, Written
+from windlass.core.rehearsal.words import was_killed_by_srun
 from windlass.pocket import queue
 from windlass.pocket.model import Job, State
 from windlass_job import wire
@@ -20,6 +22,8 @@ _MOST_NAMES = 5
 _MOST_TEXT = 400_000
 _MOST_KEPT = 2000
 _LONG_AGO_S = 1_000_000_000
+_QUEUED_S = 3600
+_KILLED = 128 + signal.SIGKILL  # as srun and shells say it
 _NOT_THEIRS = ("__pycache__", ".git")
 
 
@@ -60,10 +64,12 @@ class Watcher:
     def see(self, job: Job, number: int) -> LinkSeen:
         """The link that has just ended."""
         started, ended = job.start_at or 0.0, job.end_at or 0.0
-        told = self._load_events(started - 1)
+        events = self._load_events(started - 1)
+        told = {str(one["kind"]): one for one in events}  # the last of each kind
         outcome, done = told.get(wire.LINK_ENDED, {}).get("outcome"), told.get(wire.COMMAND_ENDED, {})
         asked, code = told.get(wire.STOP_REQUESTED, {}).get("t"), done.get("exit_code")
         is_late = job.state is State.TIMEOUT
+        is_forced = code == _KILLED or done.get("signal") == signal.SIGKILL or was_killed_by_srun(self._text)
         saved, elsewhere = self._find_saved(started)
         progress = self._load_progress(number)
         seen = LinkSeen(
@@ -72,7 +78,10 @@ class Watcher:
             started=started,
             ended=float(done["t"]) if done and not is_late else ended,
             asked=float(asked) if asked else None,
-            was_killed=is_late,
+            was_killed=is_late or (asked is not None and is_forced),
+            is_late=is_late,
+            command_s=_find_lifetime(events, ended),
+            restarts=sum(one["kind"] == wire.COMMAND_RESTARTED for one in events),
             exit_code=code if isinstance(code, int) else job.exit_code or None,
             text=self._text,
             hosts=self._read_hosts(),
@@ -102,6 +111,13 @@ class Watcher:
                 continue
             self._kept[name] = one.path
 
+    def let_time_pass(self) -> None:
+        """Nothing runs now, and at a site the next link waits in the queue: it need not fear that this one is alive."""
+        status = self._run / wire.STATUS
+        if status.exists():
+            written = status.stat().st_mtime - _QUEUED_S
+            os.utime(status, (written, written))
+
     def list_written(self) -> tuple[Written, ...]:
         found: list[Written] = []
         files = list(self._list_files(since=self.began))
@@ -123,12 +139,11 @@ class Watcher:
         words = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
         return tuple(dict.fromkeys(line for line in words if line.split()[:1] in (["load"], ["use"], ["swap"])))
 
-    def _load_events(self, since: float) -> dict[str, dict[str, Any]]:
-        """The last event of each kind."""
+    def _load_events(self, since: float) -> list[dict[str, Any]]:
         path = self._run / wire.EVENTS
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
         events = [_read_json(line) for line in lines]
-        return {str(one["kind"]): one for one in events if "kind" in one and float(one.get("t") or 0) >= since}
+        return [one for one in events if "kind" in one and float(one.get("t") or 0) >= since]
 
     def _load_progress(self, number: int) -> dict[str, float]:
         path = self._run / wire.PROGRESS
@@ -200,6 +215,13 @@ def _sum_up(files: list[_File], code: Path) -> Saved:
         last=max((one.written for one in files), default=None),
         names=tuple(names[:_MOST_NAMES]),
     )
+
+
+def _find_lifetime(events: list[dict[str, Any]], ended: float) -> float | None:
+    """From the first start of the command to its last end."""
+    starts = [float(one["t"]) for one in events if one["kind"] == wire.COMMAND_STARTED]
+    ends = [float(one["t"]) for one in events if one["kind"] == wire.COMMAND_ENDED]
+    return max([*ends, *([] if ends else [ended])]) - starts[0] if starts else None
 
 
 def _was_read(path: Path) -> bool:

@@ -99,7 +99,10 @@ def rehearse(
         show(News(stage=stage, planned=planned))
         with _open_inside(session, stage) as inside:
             conductor = _Conductor(inside, stage, planned, options.tempo, show)
-            evidence = conductor.conduct()
+            try:
+                evidence = conductor.conduct()
+            finally:
+                _forget_secrets(stage, planned.plan.folder)
     return Rehearsal(
         run_id=planned.plan.run_id,
         folder=folder,
@@ -163,6 +166,7 @@ class _Conductor:
             samples=samples,
             stand_ins=stand_ins,
             gpus_here=detect_machine().gpus,
+            most_links=self._tempo.links,
             is_unfinished=self._is_unfinished,
         )
 
@@ -214,6 +218,7 @@ class _Conductor:
                     if is_over or link.is_last or seen >= self._tempo.links:
                         return
                     self._watcher.remember_saved()
+                    self._watcher.let_time_pass()
                     self._begin(seen + 1)
                 elif is_over:
                     return
@@ -245,6 +250,13 @@ class _Conductor:
         if keeper:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(keeper, signal.SIGTERM)
+
+
+def _forget_secrets(stage: Stage, run_folder: str) -> None:
+    """The rest of a rehearsal stays to be looked at; nobody needs these any more."""
+    folder = stage.find_outside(run_folder)
+    if folder is not None:
+        (folder / wire.SECRETS).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -54,6 +54,7 @@ NOT_FOR_SCRIPTS: dict[str, str] = {
     **dict.fromkeys(("C104", "C110"), "about the jobs that are there already"),
     **dict.fromkeys(("C111", "C204", "C209", "C222", "C223"), "about chains as Windlass makes them"),
     "C203": "S140 says it of scripts",
+    "C230": "about launchers as Windlass starts them; S4 looks at the script's",
     "C224": "about where windlass itself runs",
     **dict.fromkeys(_number("C3", 1, 14), "about an environment that Windlass sets up; S3 looks at the script's own"),
     **dict.fromkeys(_number("C4", 1, 17), "about the run folder and the data of a run"),

@@ -19,7 +19,7 @@ def dependency_cannot_be_met(case: Case) -> Iterator[Finding]:
         yield Finding(
             code="C605",
             severity=Severity.ERROR,
-            message=f"{wait.kind}:{wait.job_id} can never come true: job {wait.job_id} is {job.state}",
+            message=f"{wait.kind}:{wait.job_id} can never come true: job {wait.job_id} has ended: {job.state}",
             hint="leave resources.dependency out, or wait for another job (afterany waits for any end)",
             fact=f"scontrol show job {wait.job_id}",
             refusal="(DependencyNeverSatisfied)",

@@ -75,6 +75,22 @@ def more_cores_than_a_node_has(case: Case) -> Iterator[Finding]:
     )
 
 
+def processes_share_too_few_cores(case: Case) -> Iterator[Finding]:
+    """torchrun and its kin have one task a node, which all processes of the node share: `cpus` is for all of them."""
+    plan = case.plan
+    cores = plan.tasks_per_node * plan.cpus_per_task
+    if plan.processes_per_node <= cores or case.site.rules.cuts_to_fit:
+        return
+    yield Finding(
+        code="C230",
+        severity=Severity.WARNING,
+        message=f"{plan.processes_per_node} processes of a node share {cores} core{'s' if cores > 1 else ''}: "
+        f"{plan.launcher} has one task a node",
+        hint=f"[resources] cpus = {plan.processes_per_node * max(1, plan.cpus_per_task)}   # or leave it out",
+        fact="resources.cpus is for each task",
+    )
+
+
 def more_memory_than_a_node_has(case: Case) -> Iterator[Finding]:
     """The job asks for more memory on each node than its nodes have, or than the partition gives of each.
 

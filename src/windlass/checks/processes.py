@@ -44,6 +44,8 @@ _PROGRAMS = {
 }
 # And the launcher of Windlass's that takes its place.
 _STARTS_A_NODE = {"torchrun": "torchrun", "accelerate": "accelerate", "deepspeed": "deepspeed", "horovodrun": "horovod"}
+_LIGHTNING_TRAINER = re.compile(r"(?:lightning|pytorch_lightning)(?:\.\w+)*\.Trainer")
+_ANSWERS_TERM = re.compile(r"\b(?:SIGTERMException|received_sigterm|(?:save_)?on_exception)\b")
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "torch.distributed.run"})
 
 
@@ -91,7 +93,7 @@ def trainer_does_not_match(case: Case) -> Iterator[Finding]:
         return
     reached = look_at_code(case)
     for file, call in reached.calls():
-        if not re.fullmatch(r"(?:lightning|pytorch_lightning)(?:\.\w+)*\.Trainer", call.name):
+        if not _LIGHTNING_TRAINER.fullmatch(call.name):
             continue
         devices = _find_number(reached, file, call, "devices", "gpus")
         nodes = _find_number(reached, file, call, "num_nodes")
@@ -189,20 +191,52 @@ def accelerate_runs_one_process(case: Case) -> Iterator[Finding]:
             return
 
 
-def lightning_requeues_too(case: Case) -> Iterator[Finding]:
-    """At USR1 Lightning asks Slurm to queue the job once more, which Windlass's own next link does too."""
-    reached = look_at_code(case)
-    if case.plan.stop_signal.removeprefix("SIG") != "USR1" or case.plan.launcher != "lightning":
-        return
-    for _, call in reached.calls():
-        if call.name.endswith("SLURMEnvironment") and call.keyword("auto_requeue", "requeue_signal") is not None:
-            return
-    yield Finding(
-        code="C525",
-        severity=Severity.WARNING,
-        message="at USR1 Lightning queues the job again by itself, beside Windlass's next link",
-        hint='[checkpoint] signal = "TERM", or Trainer(plugins=[SLURMEnvironment(auto_requeue=False)])',
+def lightning_takes_the_signal(case: Case) -> Iterator[Finding]:
+    """Lightning answers the signal to stop itself: at USR1 it queues the job once more, at TERM it leaves unsaved.
+
+    The next link is Windlass's affair, and a callback of your own that saves never gets its turn. Lightning leaves
+    USR2 alone.
+    """
+    signal = case.plan.stop_signal.removeprefix("SIG")
+    hint = '[checkpoint] signal = "USR2"'
+    if signal == "USR1" and case.plan.launcher == "lightning" and not _leaves_requeuing(look_at_code(case)):
+        yield Finding(
+            code="C525",
+            severity=Severity.WARNING,
+            message="at USR1 Lightning queues the job again by itself, beside Windlass's next link",
+            hint=f"{hint}, or Trainer(plugins=[SLURMEnvironment(auto_requeue=False)])",
+        )
+    elif signal == "TERM" and case.plan.checkpoint_folder and (where := _find_save_that_lightning_skips(case)):
+        yield Finding(
+            code="C525",
+            severity=Severity.WARNING,
+            message="at TERM Lightning leaves by itself, before the code that saves has its turn",
+            hint=hint,
+            where=where,
+        )
+
+
+def _leaves_requeuing(reached: Reached) -> bool:
+    return any(
+        call.name.endswith("SLURMEnvironment") and call.keyword("auto_requeue", "requeue_signal") is not None
+        for _, call in reached.calls()
     )
+
+
+def _find_save_that_lightning_skips(case: Case) -> str | None:
+    """Where the code asks whether to stop, or, of several links, saves by hand and by nothing else."""
+    reached = look_at_code(case)
+    names = [call.name for _, call in reached.calls()]
+    texts = (case.code.by_path[file.path].text for file in reached.python)
+    answers_it = "signal.signal" in names or any(_ANSWERS_TERM.search(text) for text in texts)
+    if answers_it or not any(_LIGHTNING_TRAINER.fullmatch(name) for name in names):
+        return None
+    by_hand = case.plan.links > 1 and not any(name.endswith("ModelCheckpoint") for name in names)
+    for file, call in reached.calls():
+        asks = call.name.startswith("windlass_job.") and call.name.endswith(".should_stop")
+        if asks or (by_hand and call.name.endswith(".save_checkpoint")):
+            return file.where(call.line)
+    return None
 
 
 def _list_starters(reached: Reached) -> Iterator[tuple[ReachedShell, ShellCommand, str]]:

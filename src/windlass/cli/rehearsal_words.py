@@ -15,6 +15,7 @@ from windlass.core.rehearsal.stage import HOME
 from windlass.core.units import format_bytes, format_human_duration
 from windlass_job import wire
 
+_ONE_LINK = "; one link, because all the time of the run fits into one job"
 _ENDS = {
     wire.DONE: "done",
     wire.CUT: "stopped as asked",
@@ -44,10 +45,13 @@ def format_sample(sample: Sample) -> str:
 
 
 def format_link(link: LinkSeen) -> str:
-    how = "was killed at the end of its time" if link.was_killed else _ENDS.get(link.outcome or "", "left no word")
+    killed = "was killed at the end of its time" if link.is_late else "was killed before it had stopped"
+    how = killed if link.was_killed else _ENDS.get(link.outcome or "", "left no word")
     words = [f"{how} after {_seconds(link.ended - link.started)}"]
     if link.outcome == wire.FAILED and link.exit_code is not None:
         words[0] += f", exit code {link.exit_code}"
+    if link.restarts:
+        words.append(f"broke down and was started again {_count(link.restarts, 'time')}")
     if link.asked is not None and not link.was_killed:
         words.append(f"{_seconds(link.ended - link.asked)} after the signal")
     words.append(
@@ -77,7 +81,7 @@ def _format_clock(planned: Planned, tempo: Tempo) -> str:
     scale, notice = find_scale(plan, tempo), find_notice(plan, tempo)
     lasts = (plan.link_time - min(plan.notice, plan.link_time / 2)) * scale
     one = f"{format_human_duration(plan.link_time)} last {_seconds(lasts.total_seconds())}"
-    links = f"; the first {min(tempo.links, plan.links)} of {plan.links} links" if plan.links > 1 else "; one link"
+    links = f"; the first {min(tempo.links, plan.links)} of {plan.links} links" if plan.links > 1 else _ONE_LINK
     return f"{one} until the signal, then at most {_seconds(notice.total_seconds())}{links}"
 
 
@@ -100,7 +104,9 @@ def _format_folders(stage: Stage) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 or what == Severity.ADVICE else 's'}"
+    if what == Severity.ADVICE:
+        return f"{number} piece{'' if number == 1 else 's'} of advice"
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _seconds(seconds: float) -> str:

@@ -33,6 +33,19 @@ def format_time(plan: Plan) -> str:
     return f"{plan.links} links of at most {one}, {_CHAINS[plan.chain]}" if plan.links > 1 else f"at most {one}"
 
 
+def format_launcher(plan: Plan) -> str:
+    """How the processes start, where it was named: what Windlass chose is told with its reason."""
+    processes = f"{plan.processes_per_node} process{'es' if plan.processes_per_node > 1 else ''} a node"
+    return "" if any(one.field == "launcher" for one in plan.reasons) else f"{plan.launcher}, as you say: {processes}"
+
+
+def format_network_test(plan: Plan) -> str:
+    if not plan.network_test:
+        return "not tested before the training starts (run.network_test)" if plan.nodes > 1 else ""
+    then = "; sick ones are left out" if plan.replace_nodes else ""
+    return f"the nodes try it out before the training starts{then} (run.network_test)"
+
+
 def format_place(plan: Plan) -> str:
     qos = f", QOS {plan.qos}" if plan.qos else ""
     reservation = f", reservation {plan.reservation}" if plan.reservation else ""
@@ -113,4 +126,4 @@ def format_end(record: RunRecord) -> str:
     if record.started and record.ended:
         took = f" after {format_human_duration(timedelta(seconds=max(0, round(record.ended - record.started))))}"
     reason = f": {record.reason}" if record.reason and record.reason != record.state.value else ""
-    return make_printable(f"{record.run_id} is {record.state}{took}{reason}")
+    return make_printable(f"{record.run_id} {record.state.said_of_a_run}{took}{reason}")

@@ -19,6 +19,11 @@ class RunState(StrEnum):
     def is_final(self) -> bool:
         return self not in (RunState.SUBMITTING, RunState.WAITING, RunState.RUNNING)
 
+    @property
+    def said_of_a_run(self) -> str:
+        """As a sentence about it goes on: "line-k3f9w failed", "line-k3f9w is done"."""
+        return self.value if self is RunState.FAILED else f"is {self.value}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:

@@ -27,7 +27,9 @@ class Resources:
     gpus_per_node: int | None = None  # exclusive with gpus
     gpu: str | None = None  # a kind the site knows, such as "a100"
     processes_per_node: int | None = None  # of your training; default: one for each GPU, or one
-    cpus: int | None = None  # for each task (one task a GPU, or one a node)
+    cpus: int | None = (
+        None  # for each task: one a process; torchrun, accelerate, deepspeed: one a node, for all of them
+    )
     memory_mb: int | None = None  # for each node; written as "64G" in the file
     time: timedelta | None = None  # the whole training
     link_time: timedelta | None = None  # at most this much in one job; default: the site's limit

@@ -62,7 +62,8 @@ def out_of_time(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """All the time that was asked for is used and the training was not finished.
 
     It goes on from its last checkpoint with `windlass resume`, for as long again or for `--time`. Without checkpoints
-    it begins anew: name the folder they are in ([checkpoint] folder), or ask for more time.
+    it begins anew: ask for more time, or let the code save when it is asked to stop and begin from what it saved, and
+    name the folder it saves in ([checkpoint] folder). To name a folder alone saves nothing.
     """
     record, plan = symptoms.record, symptoms.plan
     if record.state is not RunState.OUT_OF_TIME:
@@ -72,13 +73,21 @@ def out_of_time(symptoms: Symptoms) -> Iterator[Diagnosis]:
         f"link {record.link} of {record.links}" if record.link and record.links > 1 else "",
         "" if is_saved else "no checkpoint folder is named, so a resume begins anew",
     )
-    hint = symptoms.again if is_saved else "more time (resources.time), or save, and go on from what was saved"
+    hint = symptoms.again if is_saved else _tell_what_to_save(symptoms)
     yield Diagnosis(
         code="D301",
         message="".join((record.reason or "its time was used up", _tell_notice(symptoms))),
         evidence=tuple(line for line in evidence if line),
         hint="ask for more time, or save and go on in another job" if symptoms.is_foreign else hint,
-        patch=() if is_saved else (set_to("checkpoint.folder", "checkpoints"),),
+    )
+
+
+def _tell_what_to_save(symptoms: Symptoms) -> str:
+    """No patch: a folder that is named and stays empty would only silence the check that asks for one."""
+    signal = symptoms.plan.stop_signal.removeprefix("SIG") if symptoms.plan else "TERM"
+    return (
+        f"more time (resources.time); or let the code save when it gets {signal} and begin from what it saved, "
+        "and then name that folder ([checkpoint] folder): docs/how-to/checkpoints.md"
     )
 
 
@@ -220,4 +229,6 @@ def _last_words(symptoms: Symptoms) -> tuple[str, ...]:
         first = symptoms.tracebacks[0]
         whose = (f"rank {first.rank}:",) if first.rank is not None else ()
         return (*whose, *first.lines[-_MOST_SHOWN:])
-    return tuple(symptoms.text.splitlines()[-15:])
+    # A table ends with rows and rules that say nothing.
+    telling = [line for line in symptoms.text.splitlines() if any(sign.isalnum() for sign in line)]
+    return tuple(telling[-15:])

@@ -48,7 +48,13 @@ def _widen(folder: Path, home: Path | None) -> Path:
 
 
 def _is_worth_showing(path: Path, home: Path | None) -> bool:
-    if not path.is_dir() or path == Path("/") or (home is not None and is_under(str(home), str(path))):
+    # Asked first: is_dir raises where a folder above may not be entered.
+    if (
+        not os.access(path, os.X_OK)
+        or not path.is_dir()
+        or path == Path("/")
+        or (home is not None and is_under(str(home), str(path)))
+    ):
         return False
     return not any(is_under(str(path), f"/{name}") for name in (*SYSTEM, "proc", "sys", "dev", "tmp/.X11-unix"))
 

@@ -59,7 +59,8 @@ def processes_and_gpus_differ(subject: Subject) -> Iterator[Mark]:
     for command, _ in subject.trainings:
         match = _NPROC.search(" ".join(subject.flat(command)))
         if match and subject.gpus_per_node and read_digits(match[1]) != subject.gpus_per_node:
-            message = f"{match[1]} processes a node, and {subject.gpus_per_node} GPUs are asked for"
+            asked = "1 GPU is" if subject.gpus_per_node == 1 else f"{subject.gpus_per_node} GPUs are"
+            message = f"{match[1]} process{'' if match[1] == '1' else 'es'} a node, and {asked} asked for"
             yield subject.at_command(command, Severity.ERROR, message, hint=f"--nproc_per_node={subject.gpus_per_node}")
 
 

@@ -35,6 +35,12 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def take_name(name: str) -> None:
+    """As `ps` shows this process: a Python program is called python else. Only Linux lets us."""
+    with contextlib.suppress(OSError):
+        (_PROC / "self/comm").write_text(name, encoding="ascii")
+
+
 def list_processes() -> dict[int, Process]:
     return _list_proc() if (_PROC / "self/stat").exists() else _list_ps()
 

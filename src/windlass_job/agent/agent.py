@@ -14,7 +14,7 @@ import time
 from typing import Any, Dict, List, Mapping, Optional
 
 from windlass_job import fence, slurm, wire
-from windlass_job.agent import replanning, taking, tries
+from windlass_job.agent import replanning, taking
 from windlass_job.agent.environment import make_environment
 from windlass_job.agent.gauges import start_sampling
 from windlass_job.agent.gpus import tell_missing
@@ -115,7 +115,7 @@ class Agent:
     def _prepare(self, taken: taking.Taken) -> Optional[int]:
         """What is done before the command starts; an exit code where it is not to start."""
         if self._judge.has_stalled():
-            return self._end(wire.FAILED, wire.EXIT_STALLED, reason=tries.STALLED)
+            return self._end(wire.FAILED, wire.EXIT_STALLED, reason=wire.STALLED)
         older = taking.find_alive(taken)
         if older is not None and self._fence is not None:
             self._recorder.note("another start of this run was alive just now: it gets time to see that it is over")
@@ -161,7 +161,9 @@ class Agent:
             verdict = self._judge.judge(code)
             if verdict.outcome != wire.RUNNING:
                 return self._end(verdict.outcome, verdict.leave_with, **verdict.values)
-            self._recorder.event(wire.COMMAND_RESTARTED, number=number + 1)
+            self._recorder.event(
+                wire.COMMAND_RESTARTED, number=number + 1, exit_code=exit_code, signal=number_of_signal
+            )
 
     def _start(self, number: int) -> Optional[Command]:
         argv = self._options.command
@@ -198,10 +200,19 @@ class Agent:
 
     def _pass_on(self, command: Command, why: str) -> None:
         name = self._options.stop_signal
+        say(self._explain_stop(why))
         self._recorder.event(wire.STOP_REQUESTED, signal=name, why=why)
         self._report.put(wire.RUNNING, stop_requested=time.time())
         # A cancelled job's steps have been told by Slurm itself.
         command.ask_to_stop(self._stop, (lambda: self._signal_steps(name)) if why == "notice" else None)
+
+    def _explain_stop(self, why: str) -> str:
+        """In the log, before what a training prints when it is stopped."""
+        asked = "asked the command to stop ({})".format(self._options.stop_signal)
+        if why != "notice":
+            return "this job was told to end: " + asked
+        is_last = self._report.status["link"] >= self._report.status["links"]
+        return "the time of this job is nearly up: {}{}".format(asked, "" if is_last else "; the next link goes on")
 
     def _signal_steps(self, name: str) -> threading.Thread:
         def ask() -> None:
@@ -225,7 +236,7 @@ class Agent:
     def _see_to_next_links(self, outcome: str) -> None:
         """When the status is written: whatever happens here, the laptop knows how this link ended."""
         if outcome == wire.CUT:
-            replanning.go_on(self._env, self._report.status, self._recorder)
+            replanning.go_on(self._env, self._report.status, self._recorder, lambda: self.signals.is_cancelled)
         elif outcome in (wire.DONE, wire.FAILED, wire.MOVED):
             problem = slurm.cancel_later_links(self._env)
             if problem:

@@ -4,21 +4,22 @@ import os
 import re
 import signal
 import stat
-from typing import Any, Dict, List, NamedTuple, Optional, Pattern
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from windlass_job import disk, wire
+from windlass_job import claims, disk, wire
+from windlass_job.agent.searching import compile_pattern, search_file
+from windlass_job.bounded import say
 
 KILLED = (128 + signal.SIGTERM, 128 + signal.SIGKILL)
 _ABORTED = (-signal.SIGABRT, 128 + signal.SIGABRT)
 # torchrun and srun leave with a code of their own when one of theirs aborts.
-_ABORT_WORDS = re.compile(r"terminate called without an active exception|\(SIGABRT\)|task [\d,-]+: Aborted")
-_PIECE = 1 << 20
-_OVERLAP = 1 << 14  # the longest line that a pattern can match where two pieces meet
+_ABORT_WORDS = r"terminate called without an active exception|\(SIGABRT\)|task [\d,-]+: Aborted"
 
 _Evidence = NamedTuple(
     "_Evidence",
     [
-        ("is_named", Optional[bool]),  # the file and the pattern that mean "done": None where none was named
+        # The file and the pattern that mean "done", False also where they could not be read: None where none was named.
+        ("is_named", Optional[bool]),
         ("is_told", bool),  # by run.done()
         ("is_complete", bool),  # run.progress() came to its end
         ("is_stopping", bool),  # run.should_stop() answered yes: the training leaves by itself
@@ -35,23 +36,55 @@ class Evidence(_Evidence):
 
 NO_EVIDENCE = Evidence(None, False, False, False, False)
 
+_Sign = NamedTuple("_Sign", [("changed_ns", int), ("size", int), ("inode", int)])
+
 
 class Witness:
     """Knows where to look for what tells that the training is finished. Made when the link starts."""
 
-    def __init__(self, folder: Optional[str], job: str, done_file: Optional[str], done_pattern: Optional[str]) -> None:
-        """May raise re.error: an older Python knows less of regular expressions than the laptop's."""
+    def __init__(
+        self, folder: Optional[str], job: str, done_file: Optional[str], done_pattern: Optional[str], limit_s: float
+    ) -> None:
+        """limit_s: for one search through what was printed."""
         self._folder = folder
         self._log = _find_log(folder, job)
         self._start = _get_size(self._log)
+        self._limit_s = limit_s
         self._file = os.fsencode(os.path.abspath(done_file)) if done_file else None
-        self._pattern = re.compile(done_pattern, re.MULTILINE) if done_pattern else None
+        self._is_file_known = False
+        self._file_before: Optional[_Sign] = None
+        self._starts_ns: Optional[Tuple[int, int]] = None
+        self._pattern = done_pattern or None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a file or a pattern means "done"."""
+        return self._file is not None or self._pattern is not None
+
+    def find_trouble(self) -> Optional[str]:
+        """Why the pattern can never be found here, known before the command starts."""
+        if self._pattern is None:
+            return None
+        try:
+            compile_pattern(self._pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            # An older Python knows less of regular expressions than the laptop's.
+            return "the pattern that means done cannot be read here: " + str(error)
+        return None if self._start is not None else "the output is no file that could be searched for what means done"
+
+    def begin_link(self) -> None:
+        """When the claim is made and the command has not begun. May raise OSError."""
+        if self._file is not None:
+            self._file_before = _get_sign(self._file)
+            self._starts_ns = claims.load_first_and_last_ns(self._folder) if self._folder else None
+            self._is_file_known = True
 
     def load_progress(self) -> Dict[str, Any]:
-        """What run.progress() told last, whoever told it."""
+        """What run.progress() told last, whoever told it: plain values, for nothing else can be copied safely."""
         if self._folder is None:
             return {}
-        return disk.read_json(os.fsencode(os.path.join(self._folder, wire.PROGRESS))) or {}
+        told = disk.read_json(os.fsencode(os.path.join(self._folder, wire.PROGRESS))) or {}
+        return {name: value for name, value in told.items() if not isinstance(value, (dict, list))}
 
     def load_evidence(self, ours: Dict[str, int], code: int) -> Evidence:
         """May raise OSError, and take as long as a long log takes to be read. `code` as subprocess has it.
@@ -73,29 +106,31 @@ class Witness:
         return found
 
     def _look_for_named(self) -> Optional[bool]:
+        """What cannot be read is not there: a chain that goes on too long does less harm than one too short."""
         answers: List[Optional[bool]] = []
         if self._file is not None:
-            answers.append(os.path.exists(self._file))
+            answers.append(self._is_file_of_run(self._file))
         if self._pattern is not None:
             answers.append(self._search(self._pattern))
-        known = [answer for answer in answers if answer is not None]
-        return all(known) if known else None
+        return all(answers) if answers else None
 
-    def _search(self, pattern: "Pattern[str]") -> Optional[bool]:
-        """In what this link printed; None where nobody can read it again."""
+    def _is_file_of_run(self, path: bytes) -> bool:
+        """One that was there before the run says nothing about it; one that an earlier link made does."""
+        found = _get_sign(path)
+        if found is None or not self._is_file_known:
+            return False
+        if found != self._file_before:
+            return True
+        return self._starts_ns is not None and self._starts_ns[0] <= found.changed_ns < self._starts_ns[1]
+
+    def _search(self, pattern: str) -> Optional[bool]:
+        """In what this link printed; None where nobody can read it again, or it takes too long."""
         if self._start is None:
             return None
-        with open(os.open(self._log, os.O_RDONLY | os.O_NONBLOCK), "rb", 0) as log:
-            log.seek(self._start)
-            kept = b""
-            while True:
-                piece = log.read(_PIECE)
-                if not piece:
-                    return False
-                kept += piece
-                if pattern.search(kept.decode("utf-8", "replace")):  # what a training prints need not be text
-                    return True
-                kept = kept[-_OVERLAP:]
+        found = search_file(self._log, self._start, pattern, self._limit_s)
+        if found is None:
+            say("what the command printed could not be searched within {:g} s".format(self._limit_s))
+        return found
 
 
 def judge(exit_code: int, evidence: Evidence, asked_by: Optional[str], *, is_cancelled: bool = False) -> str:
@@ -120,6 +155,15 @@ def _find_log(folder: Optional[str], job: str) -> bytes:
     if _get_size(ours) is not None or folder is None:
         return ours
     return os.fsencode(os.path.join(folder, wire.LOGS, job + ".out"))
+
+
+def _get_sign(path: bytes) -> Optional[_Sign]:
+    """By which a file that was made anew or written to is known; None when it is not there."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return _Sign(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _get_size(path: bytes) -> Optional[int]:

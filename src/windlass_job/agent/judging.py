@@ -1,20 +1,22 @@
 """The verdict on a command that has ended: whether it is started again, and what becomes of the link."""
 
 import argparse
-import re
+import time
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from windlass_job import slurm, wire
 from windlass_job.agent import taking, tries
 from windlass_job.agent.ending import KILLED, NO_EVIDENCE, Evidence, Witness, judge
 from windlass_job.agent.report import Report
-from windlass_job.bounded import describe, within
+from windlass_job.bounded import describe, say, within
 from windlass_job.claims import has_stop
 from windlass_job.command import as_exit_code
 from windlass_job.events import Recorder
 from windlass_job.signals import Signals
 
 SAME_MOMENT_S = 2.0
+ANSWER_S = 45.0  # for Slurm to say whether this job still runs: longer than it takes to give up a node
+PAUSE_S = 3.0
 LOOK_S = 10.0  # for a look at what was saved
 
 # The outcome RUNNING means: start the command again. `values` go into the status.
@@ -41,14 +43,19 @@ class Judge:
         self._tries = tries.Tries()
 
     def _call_witness(self, folder: Optional[str]) -> Witness:
-        job, done_file = slurm.get_job(self._env), self._options.done_file
-        try:
-            return Witness(folder, job, done_file, self._options.done_pattern)
-        except re.error as error:
-            self._recorder.note("the pattern that means done cannot be read here, and is passed over: " + str(error))
-            return Witness(folder, job, done_file, None)
+        options = self._options
+        limit_s = options.patience / 3  # two searches in less than `_load_evidence` waits for all that is found
+        witness = Witness(folder, slurm.get_job(self._env), options.done_file, options.done_pattern, limit_s)
+        trouble = witness.find_trouble()
+        if trouble is not None:
+            self._recorder.note(trouble + "; the command does not count as finished unless it says so by run.done()")
+        return witness
 
     def begin_link(self, taken: taking.Taken) -> None:
+        try:
+            within(LOOK_S, self._witness.begin_link)
+        except OSError as error:
+            self._recorder.note("whether the file that means done is an old one cannot be told: " + describe(error))
         mark = self._load_mark()
         stalled = tries.count_stalled(taken.previous, taking.read_chain_first(self._env), mark)
         self._report.status.update(mark=mark, stalled=stalled)
@@ -72,16 +79,37 @@ class Judge:
         exit_code = as_exit_code(code)
         ended = {"exit_code": code, "signal": None} if code >= 0 else {"exit_code": None, "signal": -code}
         outcome = self._judge_end(code, exit_code)
+        if outcome == wire.FAILED and self._is_given_up():
+            outcome = wire.TERMINATED
         if outcome == wire.FAILED and self._options.restart:
-            outcome = self._judge_breakdown(exit_code)
+            outcome = self._judge_breakdown(code)
         if outcome == wire.DONE:
             return Verdict(outcome, 0, {"exit_code": 0})
         if outcome != wire.CUT:
             return Verdict(outcome, exit_code, ended)
         self._count_stalled()
         if self.has_stalled():
-            return Verdict(wire.FAILED, wire.EXIT_STALLED, dict(ended, reason=tries.STALLED))
+            return Verdict(wire.FAILED, wire.EXIT_STALLED, dict(ended, reason=wire.STALLED))
         return Verdict(outcome, wire.EXIT_CUT, ended)
+
+    def _is_given_up(self) -> bool:
+        """Slurm ended this job before its command failed, which then proves nothing: its srun has no job any more."""
+        deadline = time.monotonic() + min(ANSWER_S, slurm.read_time_left(self._env) or ANSWER_S)
+        while True:
+            try:
+                word = slurm.find_given_up(self._env)
+                break
+            except FileNotFoundError:
+                return False  # there is no Slurm here
+            except OSError as problem:
+                # A controller that starts anew, or a cable that is out: the fence then tells whether we still count.
+                if time.monotonic() > deadline or self._signals.is_cancelled:
+                    self._recorder.note("whether this job still counts cannot be asked: " + describe(problem))
+                    return self._signals.is_cancelled
+                self._signals.wait_for_any(PAUSE_S)
+        if word is not None:
+            self._recorder.note("Slurm has given up this job ({}): how its command ended says nothing".format(word))
+        return word is not None
 
     def _judge_end(self, code: int, exit_code: int) -> str:
         evidence = self._load_evidence(code)
@@ -111,12 +139,15 @@ class Judge:
             found: Evidence = within(self._options.patience, look)
             return found
         except OSError as error:
+            if self._witness.is_named:
+                self._recorder.note("whether the command is finished cannot be read, so it is not: " + describe(error))
+                return Evidence(*NO_EVIDENCE._replace(is_named=False))
             self._recorder.note("only its exit code tells how the command ended: " + describe(error))
             return NO_EVIDENCE
 
-    def _judge_breakdown(self, exit_code: int) -> str:
+    def _judge_breakdown(self, code: int) -> str:
         saved = self._tries.has_saved(self._load_mark())
-        if not self._tries.is_worth_another(exit_code, saved):
+        if not self._tries.is_worth_another(as_exit_code(code), saved):
             return wire.FAILED
         if tries.is_too_late(slurm.read_time_left(self._env), self._whole_s):
             is_last = self._report.status["link"] >= self._report.status["links"]
@@ -124,7 +155,12 @@ class Judge:
         self._signals.wait_for_any(self._tries.pause_s)
         if self._signals.is_cancelled or self._is_told_to_stop():
             return wire.TERMINATED
-        return wire.CUT if self._signals.is_noticed else wire.RUNNING
+        if self._signals.is_noticed:
+            return wire.CUT
+        how = "ended with exit code {}".format(code) if code >= 0 else "was killed by signal {}".format(-code)
+        after = " after it had saved" if saved else ""
+        say("the command {}{}: started again (try {})".format(how, after, self._tries.count + 1))
+        return wire.RUNNING
 
     def _is_told_to_stop(self) -> bool:
         """By the marker: Slurm's own signal may come later, or never."""

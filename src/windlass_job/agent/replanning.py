@@ -5,7 +5,7 @@ need stay in the queue: they leave by themselves when the training is done.
 """
 
 import math
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional
 
 from windlass_job import slurm, wire
 from windlass_job.events import Recorder
@@ -15,7 +15,12 @@ LEAST_LIMIT_S = 120.0  # shorter jobs do not start any sooner
 WORTH_IT = 0.9  # of the limit that there is: for less it is left alone
 
 
-def go_on(env: Mapping[str, str], status: Mapping[str, Any], recorder: Recorder) -> None:
+def go_on(
+    env: Mapping[str, str],
+    status: Mapping[str, Any],
+    recorder: Recorder,
+    is_told_to_end: Callable[[], bool] = lambda: False,
+) -> None:
     """Called at a cut, when the status is written: the links that wait are replanned and, where links are starts of
     one job, this job is put back into the queue, which ends it. Raises nothing that the status needs.
     """
@@ -27,7 +32,9 @@ def go_on(env: Mapping[str, str], status: Mapping[str, Any], recorder: Recorder)
     if rest:
         recorder.event(wire.REPLANNED, **rest)
     if env.get(wire.ENV_CHAIN) == "requeue":
-        _note(recorder, "the next link is not in the queue as planned: ", slurm.requeue(env, limit_s))
+        problem = slurm.requeue(env, limit_s)
+        if not is_told_to_end():  # Slurm ends a job that it has put back, and scontrol with it
+            _note(recorder, "the next link is not in the queue as planned: ", problem)
         return
     later = slurm.list_later_jobs(env)
     if limit_s and later:

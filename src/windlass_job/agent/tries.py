@@ -10,36 +10,36 @@ MOST_ENTRIES = 10000
 ENOUGH_LINKS = 2  # in a row, that saved nothing
 LITTLE_S = 60.0
 LITTLE = 0.1  # of the job's time
-STALLED = "two links in a row saved nothing"
 _OWN = b".windlass-"  # where a checkpoint is written aside: not yet one
 
-# How far a training has come: the newest file among its checkpoints (nanoseconds; 0: none; None: not known),
-# and what run.progress() told.
-Mark = NamedTuple("Mark", [("newest", Optional[int]), ("done", Optional[float])])
-UNKNOWN = Mark(None, None)
+# How far a training has come: the newest change of a file among its checkpoints (nanoseconds; 0: none; None: not
+# known), what run.progress() told, and the step that was last saved by the API.
+Mark = NamedTuple("Mark", [("newest", Optional[int]), ("done", Optional[float]), ("saved", Optional[float])])
+UNKNOWN = Mark(None, None, None)
 
 
 def load_mark(checkpoints: Optional[str], progress: Dict[str, Any]) -> Mark:
     """May hang with the file system."""
-    done = progress.get("done")
     newest = _find_newest(os.fsencode(checkpoints)) if checkpoints else None
-    return Mark(newest, done if isinstance(done, (int, float)) else None)
+    return Mark(newest, _number(progress.get("done")), _number(progress.get("saved_step")))
 
 
 def read_mark(record: object) -> Mark:
-    """As it stands in status.json, a list of two."""
-    if not isinstance(record, (list, tuple)) or len(record) != 2:
+    """As it stands in status.json, a list of three."""
+    if not isinstance(record, (list, tuple)) or len(record) != len(Mark._fields):
         return UNKNOWN
-    newest, done = record
-    return Mark(newest if isinstance(newest, int) else None, done if isinstance(done, (int, float)) else None)
+    newest, done, saved = record
+    return Mark(newest if isinstance(newest, int) else None, _number(done), _number(saved))
 
 
 def has_saved(before: Mark, after: Mark) -> Optional[bool]:
-    """None when nothing tells: without a folder for checkpoints and without run.progress() nothing is judged."""
+    """None when nothing tells: without a folder for checkpoints and without a word by the API nothing is judged."""
     if after.done is not None and (before.done is None or after.done > before.done):
         return True
+    if after.saved is not None and after.saved != before.saved:
+        return True
     if before.newest is None or after.newest is None:
-        return None if after.done is None else False
+        return None if after.done is None and after.saved is None else False
     return after.newest > before.newest
 
 
@@ -92,7 +92,10 @@ def count_stalled(previous: Dict[str, Any], chain_first: int, mark: Mark) -> int
 
 
 def _find_newest(folder: bytes) -> Optional[int]:
-    """Of the files: a folder changes also when something is written aside in it."""
+    """Of the files: a folder changes also when something is written aside in it.
+
+    When the file system noted a change, not the date a file bears: that can be any, and one of 2099 hides all others.
+    """
     newest, seen, folders = 0, 0, [folder]
     while folders:
         found, inner, count = _scan(folders.pop())
@@ -116,7 +119,11 @@ def _scan(folder: bytes) -> Tuple[int, List[bytes], int]:
                 if entry.is_dir(follow_symlinks=False):
                     inner.append(entry.path)
                 else:
-                    newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+                    newest = max(newest, entry.stat(follow_symlinks=False).st_ctime_ns)
     except OSError:
         pass  # it is not there, or was removed just now
     return newest, inner, count
+
+
+def _number(value: object) -> Optional[float]:
+    return value if isinstance(value, (int, float)) else None

@@ -294,5 +294,8 @@ class Node:
 
 def _look_up(host: str) -> str:
     """As the training does: an address of IPv4 where there is one."""
-    found = socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)
+    except UnicodeError as error:  # such as two dots in a row
+        raise socket.gaierror(socket.EAI_NONAME, "{} is no name for a host".format(host)) from error
     return str(min(found, key=lambda one: one[0] != socket.AF_INET)[4][0])

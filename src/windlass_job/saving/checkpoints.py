@@ -6,6 +6,7 @@ DIR/.damaged-...        what was found damaged, the last few: nothing is thrown 
 """
 
 import errno
+import operator
 import os
 import re
 import shutil
@@ -41,7 +42,7 @@ class Checkpoints:
     ) -> None:
         """keep: how many to keep, patience_s: how long ranks wait for each other."""
         self._folder = os.path.abspath(os.fsencode(str(folder)))
-        self.keep = keep
+        self.keep = check_keep(keep)
         self._env = env
         self._on_saved = on_saved
         self.aside = attempts.Aside(self._folder, env)
@@ -79,7 +80,7 @@ class Checkpoints:
         if self.world_size == 1:
             return _as_path(self._find_newest())
         if self.rank != 0:
-            name = self.ranks.hear_newest()
+            name = self.ranks.hear_newest(self.rank)
         else:
             found = self._find_newest()
             name = b"" if found is None else os.path.basename(found)
@@ -236,6 +237,17 @@ class Save:
         if self._saves.rank == 0 or not self._all_ranks:
             return self._saves.explain_failure(problem, self._made, self._step)
         return self._saves.aside.explain(problem) if isinstance(problem, OSError) else problem
+
+
+def check_keep(keep: int) -> int:
+    """Refused before anything is saved, and not when the first is removed."""
+    try:
+        number = operator.index(keep)
+    except TypeError:
+        raise ValueError("keep is {!r}, and not a whole number".format(keep)) from None
+    if number < 1:
+        raise ValueError("keep is {}, and at least one checkpoint must be kept".format(number))
+    return number
 
 
 def _as_path(path: "Optional[bytes]") -> "Optional[Path]":

@@ -48,7 +48,10 @@ def seal(folder: bytes, about: "Dict[str, Any]") -> bool:
 
 def load(folder: bytes) -> "Optional[Dict[str, Any]]":
     """The manifest; None where there is none, or none that can be read. May raise OSError."""
-    found = disk.read_json(os.path.join(folder, disk.as_path(NAME)))
+    path = os.path.join(folder, disk.as_path(NAME))
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would keep us waiting for its writer
+        return None
+    found = disk.read_json(path)
     return found if found is not None and isinstance(found.get("files"), dict) else None
 
 
@@ -73,7 +76,10 @@ def _compare(folder: bytes, manifest: "Optional[Dict[str, Any]]") -> "Optional[s
         return "its manifest cannot be read"
     files = {disk.as_path(name): about for name, about in manifest["files"].items()}
     for name, about in files.items():
-        size = os.lstat(os.path.join(folder, name)).st_size
+        path = os.path.join(folder, name)
+        size = os.lstat(path).st_size
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return "{} is not a regular file".format(disk.as_text(name))
         if size != about["size"]:
             return "{} has {} bytes and not {}".format(disk.as_text(name), size, about["size"])
     for text, target in manifest["links"].items():

@@ -24,6 +24,7 @@ WAKE_AFTER = 5000
 MOST_UNWRITTEN = 8 << 20  # bytes that a file system refused
 FULL_S = 1.0  # how long a training that tells faster than anybody can write is held up
 LONGEST_TEXT = 300
+MOST_BITS = 10000  # of an integer: Python refuses to write one of more than 4300 digits
 _PLAIN = (float, int, bool, str, type(None))
 _NUMBERS = frozenset((float, int))
 MOST_TEMPLATES = 100
@@ -43,6 +44,7 @@ class Lines:
 
     def add(self, step: "Any", metrics: "Dict[str, Any]") -> bool:
         """False when the writer should be woken now. Values are taken as they are at this moment."""
+        step = make_plain(step)
         for name, value in metrics.items():
             if type(value) is not float:
                 metrics[name] = make_plain(value)
@@ -79,8 +81,16 @@ class Lines:
             return b""
         if dropped:
             say("{} lines of metrics are lost: the run folder did not take them in time".format(dropped))
-        lines = [format_record(*record) for record in records]
-        return "".join(lines).encode("ascii")
+        return "".join(map(_format_or_tell, records)).encode("ascii")
+
+
+def _format_or_tell(record: "Record") -> str:
+    """One line that cannot be written must not take the others with it."""
+    try:
+        return format_record(*record)
+    except Exception as error:
+        say("a line of metrics is lost: {}".format(describe(error)))
+        return ""
 
 
 def format_record(step: "Any", t: float, metrics: "Dict[str, Any]") -> str:
@@ -126,6 +136,8 @@ def make_plain(value: "Any", for_json: bool = False) -> "Any":
         value = _ask_value(value)
     if isinstance(value, str):
         return value[:LONGEST_TEXT]
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return hex(value)[:LONGEST_TEXT]
     if for_json and isinstance(value, float) and value - value != 0:
         return repr(value)
     return value
@@ -139,7 +151,10 @@ def _ask_value(value: "Any") -> "Any":
             continue
         if type(found) in _PLAIN:
             return found
-    return str(value)
+    try:
+        return str(value)
+    except Exception:
+        return "a {} that cannot be shown".format(type(value).__name__)
 
 
 class Writer:

@@ -85,28 +85,45 @@ class RankFiles:
     def tell_newest(self, name: bytes) -> None:
         self._questions += 1
         self._aside.open()
-        path = os.path.join(self._aside.path, self._question())
+        if self._questions == 1:
+            self._remove_earlier()
+        path = os.path.join(self._aside.path, self._question(self._questions))
         try:
             disk.replace(path, disk.make_json({"newest": disk.as_text(name)}))
         except OSError as error:
             raise self._aside.explain(error)
 
-    def hear_newest(self) -> bytes:
+    def hear_newest(self, rank: int) -> bytes:
         self._questions += 1
-        path = self._find(self._question(), "rank 0 has not told which checkpoint is the newest")
+        heard = b".heard-%d" % rank
+        name = self._question(self._questions)
+        path = self._find(name, "rank 0 has not told which checkpoint is the newest", heard)
         told = disk.read_json(path) or {}
+        _mark(path + heard)
         return disk.as_path(told.get("newest", ""))
 
-    def _question(self) -> bytes:
-        return b"newest.%s.%d" % (self._start, self._questions)
+    def _remove_earlier(self) -> None:
+        """What rank 0 told in an earlier start of the same name, as of two trainings one after the other in a step."""
+        number = 1
+        earlier = self._aside.list_inside(self._question(number))
+        while earlier:
+            for path in earlier:
+                disk.remove_if_there(path)
+            number += 1
+            earlier = self._aside.list_inside(self._question(number))
+
+    def _question(self, number: int) -> bytes:
+        return b"newest.%s.%d" % (self._start, number)
 
     # ---- waiting --------------------------------------------------------------------------------------
 
-    def _find(self, name: bytes, what: str) -> bytes:
+    def _find(self, name: bytes, what: str, used: bytes = b"") -> bytes:
+        """used: ends the name of the mark at what this rank has used up in an earlier start of the same name."""
         found: List[bytes] = []
 
         def look() -> bool:
-            found[:] = self._aside.list_inside(name)
+            paths = self._aside.list_inside(name)
+            found[:] = [path for path in paths if not used or not os.path.lexists(path + used)]
             return bool(found)
 
         self._wait(look, what)
@@ -122,6 +139,13 @@ class RankFiles:
                 raise SaveFailed("{} within {:g} s".format(text, self._patience_s))
             time.sleep(pause)
             pause = min(2 * pause, _LOOK_S)
+
+
+def _mark(path: bytes) -> None:
+    try:
+        disk.write_new(path, b"")
+    except OSError:
+        pass  # a full disk, or rank 0's folder is gone: nobody will ask for it again
 
 
 def _refuse_failure(path: bytes) -> None:

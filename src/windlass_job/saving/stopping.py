@@ -31,12 +31,12 @@ class Stopping:
         left = read_time_left(env)
         self._deadline = NEVER if left is None else clock() + left
         self._stop_at = NEVER
-        self._last = clock()
+        self._last: Optional[float] = None  # the time from here to the first question is the set-up's, and no step
         self.is_told = False
         self._answer = False
         self._calls_left = 1
         self._calls = 1
-        self._agreed_at = self._last
+        self._agreed_at: Optional[float] = None
         self.measure(save_s)
 
     def measure(self, save_s: float) -> None:
@@ -46,7 +46,8 @@ class Stopping:
     def ask(self) -> bool:
         now = self._clock()
         # The next chance comes one step later, and a step may be a whole epoch.
-        if self.is_told or now + (now - self._last) > self._stop_at:
+        step = 0.0 if self._last is None else now - self._last
+        if self.is_told or now + step > self._stop_at:
             self._answer = True
         self._last = now
         return self._answer
@@ -61,9 +62,11 @@ class Stopping:
         if self._calls_left > 0:
             return self._answer
         now = self._clock()
-        wants = self._answer or self.is_told or now + (now - self._agreed_at) > self._stop_at
-        pace = (now - self._agreed_at) / self._calls
-        calls = max(1, min(MOST_CALLS, 2 * self._calls, int(AGREE_S / max(pace, 1e-6))))
+        passed = 0.0 if self._agreed_at is None else now - self._agreed_at
+        wants = self._answer or self.is_told or now + passed > self._stop_at
+        pace = passed / self._calls
+        most = 1 if self._agreed_at is None else min(MOST_CALLS, 2 * self._calls)
+        calls = max(1, min(most, int(AGREE_S / max(pace, 1e-6))))
         self._calls = self._calls_left = self._reduce(0 if wants else calls, least)
         self._agreed_at = now
         if self._calls <= 0:

@@ -6,6 +6,7 @@ import threading
 import time
 
 from windlass_job import disk, wire
+from windlass_job.bounded import say
 from windlass_job.saving import metrics, stopping, world
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FLUSH_S = 5.0
 TOLD_S = 2.0
+ROOM = 1024  # bytes of progress.json from the first: a full disk lets us write over it, and gives nothing more
 METRICS_FILE = "WINDLASS_METRICS_FILE"  # for metrics outside of Windlass
 
 
@@ -30,7 +32,8 @@ class Run:
         self._saves: Dict[str, Checkpoints] = {}
         self._lock = threading.Lock()
         self._progress: Optional[Dict[str, Any]] = None
-        self._is_new = False
+        self._told = 0  # how often something was told, and how much of that is written
+        self._written = 0
         self._lines: Optional[metrics.Lines] = None
         self._writer = metrics.Writer([self._write_lines, self._write_progress])
         self._stopping: Optional[stopping.Stopping] = None
@@ -52,10 +55,9 @@ class Run:
     # ---- checkpoints --------------------------------------------------------------------------------
 
     def checkpoint(self, folder: "Optional[Union[str, Path]]", keep: int, patience_s: float) -> "Checkpoints":
-        from windlass_job.saving.checkpoints import Checkpoints
+        from windlass_job.saving.checkpoints import Checkpoints, check_keep
 
-        if keep < 1:
-            raise ValueError("keep is {}, and at least one checkpoint must be kept".format(keep))
+        keep = check_keep(keep)
         self._listen()
         place = os.path.abspath(str(folder or self._env.get(wire.ENV_CHECKPOINTS) or "checkpoints"))
         if place not in self._saves:
@@ -66,6 +68,7 @@ class Run:
     def _take_saved(self, step: int, seconds: float) -> None:
         self._listen().measure(seconds)
         self._tell(saved_step=step, save_s=round(seconds, 3))
+        self._writer.flush(TOLD_S)  # a link that is killed now has come this far, and the agent must know
 
     # ---- stopping -----------------------------------------------------------------------------------
 
@@ -85,7 +88,16 @@ class Run:
             self._stopping = stopping.Stopping(env, self._load_save_s())
             if self.is_windlass:
                 self._stopping.listen(env)
+                self._take_room()
         return self._stopping
+
+    def _take_room(self) -> None:
+        """The file is there before the disk is full."""
+        if self.rank == 0 and self._load_progress() is None:
+            try:
+                self._put(self._make_progress())
+            except OSError:
+                pass  # tried again, and told, when there is something to tell
 
     def _load_save_s(self) -> float:
         """How long a save took in the link before this one."""
@@ -100,7 +112,7 @@ class Run:
             self._make_room(lines)
 
     def progress(self, done: "Any", of: "Any", unit: str) -> None:
-        self._tell(done=metrics.make_plain(done), of=metrics.make_plain(of), unit=str(unit))
+        self._tell(done=metrics.make_plain(done), of=metrics.make_plain(of), unit=metrics.make_plain(unit))
 
     def done(self) -> None:
         self._tell(finished=True)
@@ -130,7 +142,7 @@ class Run:
             if told["first_done"] is None and told["done"] is not None:
                 told.update(first_done=told["done"], first_t=told["t"])
             self._progress = told
-            self._is_new = True
+            self._told += 1
         self._writer.start()
 
     def _make_progress(self) -> "Dict[str, Any]":
@@ -149,13 +161,22 @@ class Run:
 
     def _write_progress(self) -> None:
         with self._lock:
-            if not self._is_new or self._progress is None or self._folder is None:
+            if self._written == self._told or self._progress is None:
                 return
-            told = dict(self._progress)
-            self._is_new = False
+            count, told = self._told, dict(self._progress)
         if _read_order(self._load_progress() or {}) <= self.order:  # a fenced-off attempt has no say
-            path = disk.as_path(os.path.join(self._folder, wire.PROGRESS))
-            disk.replace(path, disk.make_json(told))
+            self._put(told)
+        self._written = count  # not before: what could not be written is tried again
+
+    def _put(self, told: "Dict[str, Any]") -> None:
+        path = disk.as_path(os.path.join(self._folder or "", wire.PROGRESS))
+        content = disk.make_json(told).ljust(ROOM)
+        try:
+            disk.replace(path, content)
+        except OSError as error:
+            if error.errno not in disk.NO_SPACE or not os.path.exists(path):
+                raise
+            disk.overwrite(path, content)
 
     def _load_progress(self) -> "Optional[Dict[str, Any]]":
         if self._folder is None:
@@ -168,6 +189,13 @@ class Run:
     def _leave(self) -> None:
         if os.getpid() == self.pid:
             self._writer.flush(FLUSH_S)
+            self._tell_loss()
+
+    def _tell_loss(self) -> None:
+        told = self._progress or {}
+        word = "finished" if told.get("finished") else "stopping" if told.get("stopping") else None
+        if word is not None and self._written != self._told:
+            say("the run folder did not take the word that this training is {}: its state may be wrong".format(word))
 
 
 def _read_order(told: "Dict[str, Any]") -> "Tuple[int, int, int]":

@@ -60,7 +60,7 @@ leave_to_python() { exec "$python" -I "$zip" rank-env --stop-signal "$stop" -- "
 run() {
   local code asked= woken=
   set -m # else the program would not get SIGINT, nor its standard input
-  trap 'asked=1 woken=1; kill -s "$stop" "$child"' USR1 TERM INT HUP
+  trap 'asked=1 woken=1; kill -s "$stop" "$child"' USR1 TERM INT HUP "$stop"
   "$@" &
   child=$!
   { sleep 20 && exec "$python" -I "$zip" task-fence "$child"; } &

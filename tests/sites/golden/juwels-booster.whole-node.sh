@@ -51,7 +51,7 @@ export WINDLASS_HOST_SUFFIX=i
 # The agent takes this link, passes signals on, watches the node, and exits as the command does.
 if [ -n "$windlass_python" ]; then
   exec "$windlass_python" -I /scratch/alice/juwels-booster/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal TERM --gpus=4 --restart -- \
-    srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores bash /scratch/alice/juwels-booster/runs/digits-k3f9w/task.sh python3 /scratch/alice/juwels-booster/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'
+    srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores --distribution=block bash /scratch/alice/juwels-booster/runs/digits-k3f9w/task.sh python3 /scratch/alice/juwels-booster/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'
 fi
 echo "windlass: no python3 on $(hostname): running without the agent" >&2
-exec srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores bash /scratch/alice/juwels-booster/runs/digits-k3f9w/task.sh python3 /scratch/alice/juwels-booster/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'
+exec srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores --distribution=block bash /scratch/alice/juwels-booster/runs/digits-k3f9w/task.sh python3 /scratch/alice/juwels-booster/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'

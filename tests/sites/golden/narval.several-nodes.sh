@@ -44,7 +44,7 @@ export MASTER_PORT="$((10001 + 16 * (SLURM_JOB_ID % 1250)))"
 # The agent takes this link, passes signals on, watches the node, and exits as the command does.
 if [ -n "$windlass_python" ]; then
   exec "$windlass_python" -I /scratch/alice/narval/runs/digits-k3f9w/windlass_job.pyz agent --notice-signal USR1 --stop-signal TERM --gpus=4 --restart --network-test --replace-nodes -- \
-    srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores bash /scratch/alice/narval/runs/digits-k3f9w/task.sh python3 /scratch/alice/narval/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'
+    srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores --distribution=block bash /scratch/alice/narval/runs/digits-k3f9w/task.sh python3 /scratch/alice/narval/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'
 fi
 echo "windlass: no python3 on $(hostname): running without the agent" >&2
-exec srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores bash /scratch/alice/narval/runs/digits-k3f9w/task.sh python3 /scratch/alice/narval/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'
+exec srun --kill-on-bad-exit=1 --gpu-bind=none --cpu-bind=cores --distribution=block bash /scratch/alice/narval/runs/digits-k3f9w/task.sh python3 /scratch/alice/narval/runs/digits-k3f9w/windlass_job.pyz rank-env TERM bash -c 'python train.py'

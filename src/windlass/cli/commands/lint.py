@@ -169,14 +169,16 @@ def _show_diff(output: Output, found: "list[Linted]", looking: "Looking") -> Non
 def _tell_summary(output: Output, found: "list[Linted]", *, fixed: bool) -> None:
     marks = [mark for one in found for mark in one.marks]
     counts = {level: sum(1 for mark in marks if mark.severity.value == level) for level in _LEVELS}
-    said = ", ".join(f"{number} {level}{_plural(number, level)}" for level, number in counts.items() if number)
+    said = ", ".join(_count(number, level) for level, number in counts.items() if number)
     fixes = sum(one.fixes for one in found)
     tail = ""
     if fixes:
         tail = f"; {fixes} mended" if fixed else f"; {fixes} can be mended by --fix"
     if found:
-        output.tell(f"{len(found)} script{_plural(len(found), '')}: {said or 'nothing to say'}{tail}")
+        output.tell(f"{_count(len(found), 'script')}: {said or 'nothing to say'}{tail}")
 
 
-def _plural(number: int, word: str) -> str:
-    return "" if number == 1 or word == "advice" else "s"
+def _count(number: int, word: str) -> str:
+    if word == "advice":
+        return f"{number} piece{'s' if number > 1 else ''} of advice"
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -13,6 +13,8 @@ from windlass.cli.output import Output
 from windlass.cli.words import (
     format_cost,
     format_findings,
+    format_launcher,
+    format_network_test,
     format_place,
     format_runner_up,
     format_size,
@@ -66,12 +68,15 @@ def _show(output: Output, planned: Planned) -> None:
         ("where", format_place(plan)),
         *((("second", format_runner_up(plan.runner_up)),) if plan.runner_up else ()),
         ("size", format_size(plan)),
+        ("launcher", format_launcher(plan)),
+        ("network", format_network_test(plan)),
         ("time", format_time(plan)),
         ("cost", format_cost(plan.cost, planned.facts.balance(plan.account))),
         ("files", f"{files} files, {format_bytes(planned.snapshot.total_bytes)} to {plan.folder}"),
     )
     for name, value in facts:
-        output.tell(f"{name:<10} {value}")
+        if value:
+            output.tell(f"{name:<10} {value}")
     for reason in plan.reasons:
         output.tell(f"{'chosen':<10} {reason.field} = {reason.value}: {reason.why}")
     for line in format_findings(planned.findings):

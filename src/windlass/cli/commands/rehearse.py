@@ -17,6 +17,7 @@ from windlass.core.units import read_duration
 from windlass.errors import ExitCode, Interrupted, UsageError
 
 _WIDTH = 10
+_MOST_MINUTES = 10_000
 
 
 @click.command("rehearse")
@@ -64,8 +65,10 @@ def command(
 
 
 def _read_tempo(links: int, link_time: str | None, minutes: float) -> Tempo:
-    if links < 1 or minutes <= 0:
-        raise UsageError("--links and --minutes must be more than nothing")
+    if links < 1:
+        raise UsageError("--links must be 1 or more")
+    if not 0 < minutes <= _MOST_MINUTES:  # which refuses nan, too
+        raise UsageError(f"--minutes must be more than 0 and at most {_MOST_MINUTES}", hint="--minutes 30")
     plain = Tempo(links=links, whole=timedelta(minutes=minutes))
     if link_time is None:
         return plain

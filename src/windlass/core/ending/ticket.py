@@ -42,7 +42,9 @@ def _head(symptoms: Symptoms, user: str | None) -> str:
     record = symptoms.record
     title = symptoms.site.title if symptoms.site and symptoms.site.title else record.site
     by = f" by {user}" if user else ""
-    return f"Run {record.run_id}{by} at {title} is {record.state}" + (f": {record.reason}\n" if record.reason else "\n")
+    return f"Run {record.run_id}{by} at {title} {record.state.said_of_a_run}" + (
+        f": {record.reason}\n" if record.reason else "\n"
+    )
 
 
 def _describe_job(symptoms: Symptoms) -> Iterator[tuple[str, str]]:

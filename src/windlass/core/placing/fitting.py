@@ -31,10 +31,11 @@ def cut_to_fit(asked: Resources, queues: tuple[Queue, ...]) -> tuple[Resources, 
         fitting = replace(fitting, partition=asked.partition)
     fitting = _cut_gpus(fitting, room)
     nodes = fitting.nodes or 1  # pretended: they share the one machine
-    if room.cores is not None and asked.cpus is not None:
-        fitting = replace(fitting, cpus=max(1, min(asked.cpus, room.cores // nodes)))
-    if room.memory_mb is not None and asked.memory_mb is not None:
-        fitting = replace(fitting, memory_mb=max(1, min(asked.memory_mb, room.memory_mb // nodes)))
+    if room.cores is not None and (asked.cpus is not None or nodes > 1):
+        fitting = replace(fitting, cpus=max(1, min(asked.cpus or room.cores, room.cores // nodes)))
+    if room.memory_mb is not None and (asked.memory_mb is not None or nodes > 1):
+        most = room.memory_mb // nodes
+        fitting = replace(fitting, memory_mb=max(1, min(asked.memory_mb or most, most)))
     return fitting, tuple(_tell(asked, fitting))
 
 

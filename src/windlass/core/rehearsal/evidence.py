@@ -9,6 +9,8 @@ from windlass.core.rehearsal.stage import Folder
 from windlass.core.site import Site
 from windlass_job import wire
 
+SHORTEST_S = 2.0  # a Python that imports something large has not yet read its checkpoint
+
 
 @dataclass(frozen=True, kw_only=True)
 class Saved:
@@ -29,7 +31,10 @@ class LinkSeen:
     started: float = 0.0
     ended: float = 0.0
     asked: float | None = None  # when it was told to stop
-    was_killed: bool = False  # at the end of its time
+    was_killed: bool = False  # after it was asked to stop, or at the end of its time
+    is_late: bool = False  # the end of its time came
+    command_s: float | None = None  # how long its command lived; None: not known
+    restarts: int = 0  # so often its command broke down and was started again
     exit_code: int | None = None
     text: str = ""  # what it printed, or the end of it
     hosts: tuple[str, ...] = ()  # host names that were asked for, in order
@@ -39,6 +44,11 @@ class LinkSeen:
     first_done: float | None = None  # what run.progress told first and last
     last_done: float | None = None
     memory_mb: float | None = None  # the most that all its processes had together
+
+    @property
+    def is_too_short(self) -> bool:
+        """Its command hardly began: what it did not do tells nothing."""
+        return self.command_s is not None and self.command_s < SHORTEST_S and self.outcome != wire.DONE
 
     @property
     def is_last(self) -> bool:
@@ -91,6 +101,7 @@ class Evidence:
     laptop_only: Mapping[str, str] = field(default_factory=dict)  # a path that was missed -> where it is on this laptop
     diagnoses: tuple[Diagnosis, ...] = ()
     gpus_here: int = 0
+    most_links: int = 3  # that were to be rehearsed
     is_unfinished: bool = False  # given up: the time for the rehearsal was over
 
     @property

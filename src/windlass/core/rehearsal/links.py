@@ -17,11 +17,12 @@ _READ_BACK = "at its start load the newest checkpoint, and go on from its step"
 
 
 def link_breaks_down(evidence: Evidence) -> Iterator[Finding]:
-    """A link ended by itself with an error, and would have done so at the site.
+    """A link ended by itself with an error, or broke down on the way, and would have done so at the site.
 
     The most likely causes are listed with it, as `windlass explain` tells them. `windlass rehearse --keep` leaves the
     log and all files.
     """
+    yield from _tell_hidden_breakdowns(evidence)
     broken = _find_broken(evidence)
     if broken is None or _fails_for_want_of_a_gpu(evidence, broken):
         return
@@ -33,7 +34,7 @@ def link_breaks_down(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.ERROR,
         message=f"link {broken.number} {how}: {f'{likely.message} ({likely.code})' if likely else last[:160]}",
         # There is no run to go on with: what is said of one does not help here.
-        hint=likely.hint if likely and likely.hint and not likely.hint.startswith("windlass ") else None,
+        hint=likely.hint if likely and likely.hint and "windlass " not in likely.hint else None,
         fact=last[:160],
     )
 
@@ -44,18 +45,23 @@ def does_not_stop_when_asked(evidence: Evidence) -> Iterator[Finding]:
     What it did since its last checkpoint is lost, in every link of the chain. A training should catch the signal
     (SIGTERM, or what [checkpoint] signal says), save and exit.
     """
-    deaf = [one for one in evidence.links if one.was_killed and one.asked is not None]
+    deaf = [one for one in evidence.links if one.was_killed and not one.is_too_short]
     if not deaf:
         return
     one = deaf[0]
-    lost = one.saved.last is None
-    saved = "it had saved nothing" if lost else f"its last save was {_ago(one.ended - (one.saved.last or 0))} before"
+    lost = one.saved.files == 0
+    was_to_save = evidence.is_chain or evidence.plan.checkpoint_folder is not None
+    heard = "did not stop when it was asked to, and was killed" if one.asked is not None else "was killed at its end"
+    signal = evidence.plan.stop_signal
+    whole = format_human_duration(evidence.plan.link_time)
+    all_lost = "it had saved nothing" + ("" if evidence.is_chain else f": all is lost unless it is done within {whole}")
+    saved = all_lost if lost else f"its last save was {_ago(one.ended - (one.saved.last or 0))} before"
     yield Finding(
         code="R105",
-        severity=Severity.ERROR if evidence.is_chain and lost else Severity.WARNING,
-        message=f"link {one.number} did not stop when it was asked to, and was killed; {saved}",
+        severity=Severity.ERROR if was_to_save and lost else Severity.WARNING,
+        message=f"link {one.number} {heard}; {saved}",
         hint=_HANDLE_TERM,
-        fact=f"{evidence.plan.stop_signal} was sent {_ago(one.ended - (one.asked or one.ended))} before the end",
+        fact=f"{signal} was sent {_ago(one.ended - one.asked)} before the end" if one.asked else "the end of its time",
     )
 
 
@@ -66,7 +72,7 @@ def saves_nothing(evidence: Evidence) -> Iterator[Finding]:
     """
     if not evidence.is_chain and evidence.plan.checkpoint_folder is None:
         return
-    empty = [one for one in _list_undisturbed(evidence) if _was_to_save(one) and one.saved.files == 0]
+    empty = [one for one in evidence.links if _was_to_save(one) and one.saved.files == 0 and not one.is_too_short]
     if not empty:
         return
     one, folder = empty[0], evidence.plan.checkpoint_folder
@@ -89,7 +95,8 @@ def begins_again_from_zero(evidence: Evidence) -> Iterator[Finding]:
     Seen from the files (nothing that was saved was read), and from what the training counts in its log.
     """
     for before, one in zip(evidence.links, evidence.links[1:], strict=False):
-        if before.saved.files == 0 or one.outcome is None:
+        never_began = one.outcome is None and one.command_s is None
+        if before.saved.files == 0 or one.is_too_short or never_began:
             continue
         again = _began_again(evidence, one)
         if one.went_on_from is False and again is not False:
@@ -139,7 +146,16 @@ def not_seen_to_the_end(evidence: Evidence) -> Iterator[Finding]:
             message=f"the time for the rehearsal was over in link {len(evidence.links) + 1}",
             hint="windlass rehearse --minutes 30",
         )
-    elif evidence.is_chain and len(evidence.links) == 1 and evidence.links[0].outcome == wire.DONE:
+    yield from _tell_short_links(evidence)
+    if evidence.is_unfinished or not evidence.is_chain or len(evidence.links) != 1:
+        return
+    if evidence.links[0].was_killed and evidence.links[0].is_last and evidence.most_links > 1:
+        yield Finding(
+            code="R114",
+            severity=Severity.ADVICE,
+            message="link 2 was not rehearsed: link 1 left nothing to go on from",
+        )
+    elif evidence.links[0].outcome == wire.DONE:
         yield Finding(
             code="R114",
             severity=Severity.ADVICE,
@@ -150,17 +166,47 @@ def not_seen_to_the_end(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_incomplete(evidence: Evidence) -> str | None:
-    """Why the training could not be watched at all; None when it was."""
+    """Why the training could not be watched to its end, or at all; None when it was."""
+    alone = evidence.links[0] if evidence.links and not evidence.is_chain else None
+    if alone is not None and alone.was_killed and alone.saved.files == 0:
+        return "it was killed before it was done, and had saved nothing"
+    return find_want_of_a_gpu(evidence)
+
+
+def find_want_of_a_gpu(evidence: Evidence) -> str | None:
+    """What it said when it broke down for want of one."""
     broken = _find_broken(evidence)
     if broken is not None and _fails_for_want_of_a_gpu(evidence, broken):
         return words.find_gpu_complaint(broken.text)
     return None
 
 
-def _list_undisturbed(evidence: Evidence) -> list[LinkSeen]:
-    """A link after one that was killed waits until the old one is surely gone, and has little time left here."""
-    pairs = zip((None, *evidence.links), evidence.links, strict=False)
-    return [one for before, one in pairs if before is None or not before.was_killed]
+def _tell_hidden_breakdowns(evidence: Evidence) -> Iterator[Finding]:
+    """Those that the end of a link does not show: it was started again, or broke down while it stopped."""
+    for one in evidence.links:
+        raised = words.find_exception(one.text)
+        broke_stopping = one.outcome == wire.CUT and bool(one.exit_code) and not one.was_killed
+        if not one.restarts and not (broke_stopping and raised):
+            continue
+        times = "once" if one.restarts == 1 else f"{one.restarts} times"
+        how = f"broke down and was started again {times}" if one.restarts else "broke down when it was asked to stop"
+        yield Finding(
+            code="R102",
+            severity=Severity.WARNING,
+            message=f"link {one.number} {how}" + (f": {raised}" if raised else ""),
+            fact=f"exit code {one.exit_code}" if broke_stopping else "what Windlass noted of this link",
+        )
+
+
+def _tell_short_links(evidence: Evidence) -> Iterator[Finding]:
+    for one in evidence.links:
+        if one.is_too_short and not one.is_broken:
+            yield Finding(
+                code="R114",
+                severity=Severity.WARNING,
+                message=f"the command of link {one.number} had {_ago(one.command_s or 0)}: too little to judge it by",
+                hint="windlass rehearse --link-time 1m",
+            )
 
 
 def _was_to_save(link: LinkSeen) -> bool:

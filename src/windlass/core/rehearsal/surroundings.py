@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from windlass.core.finding import Finding, Severity
 from windlass.core.rehearsal import words
 from windlass.core.rehearsal.evidence import Evidence, LinkSeen
-from windlass.core.rehearsal.links import find_incomplete
+from windlass.core.rehearsal.links import find_want_of_a_gpu
 from windlass.core.rehearsal.stage import HOME, Folder, find_folder
 from windlass.core.seen.areas import is_under
 from windlass.core.units import format_bytes
@@ -94,6 +94,9 @@ def writes_outside_the_run_folder(evidence: Evidence) -> Iterator[Finding]:
                 severity=Severity.ADVICE,
                 message=f"{_count(one.files)} ({format_bytes(one.bytes)}) written to {one.folder.name}, outside the "
                 f"run folder: {_list(one.names)}",
+                hint='[run.env] XDG_CACHE_HOME = "$SLURM_TMPDIR/cache", or write into the working folder'
+                if one.folder.name == HOME
+                else "write into the working folder",
                 fact=f"what lies in {one.folder.path} afterwards",
             )
 
@@ -145,12 +148,13 @@ def no_gpu_here(evidence: Evidence) -> Iterator[Finding]:
     plan = evidence.plan
     if evidence.gpus_here >= plan.gpus_per_node:
         return
-    stuck = find_incomplete(evidence)
+    stuck = find_want_of_a_gpu(evidence)
+    wanted = "1 GPU" if plan.gpus_per_node == 1 else f"{plan.gpus_per_node} GPUs"
     told = "the training cannot do without: nothing more was seen" if stuck else "the training ran on the CPU"
     yield Finding(
         code="R112",
         severity=Severity.WARNING if stuck else Severity.ADVICE,
-        message=f"{plan.gpus_per_node} GPUs a node in the plan, {evidence.gpus_here or 'none'} here: {told}",
+        message=f"{wanted} a node in the plan, {evidence.gpus_here or 'none'} here: {told}",
         hint='device = "cuda" if torch.cuda.is_available() else "cpu"' if stuck else None,
         fact=stuck or "the devices of this laptop",
     )

@@ -25,6 +25,11 @@ _NO_GPU = re.compile(
     re.IGNORECASE,
 )
 
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::|$)")
+_STOPPING = re.compile(r"^(\S*\.)?(SignalException|KeyboardInterrupt|SystemExit)\b")
+_KILLED_BY_SRUN = re.compile(r"^srun: (error: \S+ tasks? [\d,-]+: Killed|forcing job termination)", re.MULTILINE)
+
 
 def count(text: str) -> dict[str, tuple[int, int]]:
     """First and last of each thing it counts. What goes down in between (steps of an epoch) tells nothing."""
@@ -57,6 +62,22 @@ def list_missing(text: str) -> tuple[str, ...]:
 
 def find_network_complaint(text: str) -> str | None:
     return _find_line(_NO_NETWORK, text)
+
+
+def find_exception(text: str) -> str | None:
+    """The last that Python raised, but for those that only mean being asked to stop."""
+    found, label = None, None
+    for line in text.splitlines():
+        before, is_start, _ = line.partition(_TRACEBACK)
+        if is_start:
+            label = before  # a launcher may write the number of the process before each line
+        elif label is not None and _RAISED.match(said := line.removeprefix(label)):
+            found, label = found if _STOPPING.match(said) else said[:160], None
+    return found
+
+
+def was_killed_by_srun(text: str) -> bool:
+    return _KILLED_BY_SRUN.search(text) is not None
 
 
 def find_gpu_complaint(text: str) -> str | None:

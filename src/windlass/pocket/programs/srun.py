@@ -20,7 +20,7 @@ from windlass.pocket.model import Job, State, Step
 from windlass.pocket.options import SRUN, SRUN_ALLOCATION_ENV, SRUN_STEP_ENV, read_environment
 from windlass.pocket.outputs import output_values
 from windlass.pocket.places import Places
-from windlass.pocket.processes import children_max_rss_kb
+from windlass.pocket.processes import children_max_rss_kb, take_name
 from windlass.pocket.programs.usage import show_about
 from windlass.pocket.recovery import attend
 from windlass.pocket.request import Options, merge
@@ -39,6 +39,7 @@ def run(places: Places, words: list[str]) -> int:
     if typed.get("mpi") == "list":
         sys.stdout.write("MPI plugin types are...\n\tnone\n")
         return 0
+    take_name("srun")  # whoever asks a command to stop must know it: SIGTERM to it kills its tasks soon
     if not parsed.operands:
         raise PocketError("fatal: No command given to execute.")
     job_id = typed.get("jobid") or os.environ.get("SLURM_JOB_ID")
