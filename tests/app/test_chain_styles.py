@@ -53,13 +53,21 @@ def list_claims(session: Session, record: RunRecord) -> list[tuple[int, ...]]:
 
 
 def wait_without_slurms_pause(session: Session, record: RunRecord) -> RunRecord:
-    """Slurm lets a job that was queued again wait for two minutes; its owner may say that it need not."""
+    """Slurm lets a job that was queued again wait for two minutes; its owner may say that it need not.
+
+    But not at once: started while its node still cleans up, it is killed ("Job credential revoked").
+    """
+    waits = 0
 
     def hurry(seconds: float) -> None:
+        nonlocal waits
         host, job = session.host(session.site(record.site)), record.job_id
         if record.site != "here":
-            host.ask([make_command(["scontrol", "update", f"JobId={job}", "StartTime=now"])])
-        time.sleep(seconds)
+            (reply,) = host.ask([make_command(["squeue", "--noheader", f"--jobs={job}", "--format=%T"])])
+            waits = waits + 1 if b"PENDING" in reply.payload else 0
+            if waits > 3:
+                host.ask([make_command(["scontrol", "update", f"JobId={job}", "StartTime=now"])])
+        time.sleep(max(1.0, seconds))
 
     for update in follow(session, record, sleep=hurry):
         record = update.record or record
