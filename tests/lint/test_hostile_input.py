@@ -155,7 +155,7 @@ def test_of_a_long_script_the_first_megabyte_is_looked_at_and_nothing_written(tm
 def test_time_grows_with_the_size_alone(tmp_path: Path, name: str) -> None:
     small, large = (_measure(tmp_path, _make(name, size)) for size in (4_000, 40_000))
 
-    assert large < 30 * max(small, 0.005)
+    assert large < 50 * max(small, 0.01)  # ten times the size; a busy machine doubles either
 
 
 def _make(name: str, size: int) -> bytes:
