@@ -45,13 +45,16 @@ def answer_nobody(log: int) -> None:
     """In a child that lives as long as this process: every question for a host name is noted and left unanswered."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.bind((SERVER, 53))
+    parent = os.getpid()
     if os.fork():
         listener.close()
         return
     die_with_parent()
-    with contextlib.suppress(OSError):
-        os.close(0)
-        os.close(1)
+    if os.getppid() != parent:
+        os._exit(0)  # it ended before we could say that we go with it
+    for descriptor in (0, 1, 2):  # whoever reads what the job prints must not wait for us
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         with contextlib.suppress(OSError, IndexError, UnicodeDecodeError):
