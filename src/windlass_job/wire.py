@@ -38,6 +38,7 @@ SUBMIT_ERR = "sbatch.err"  # what sbatch complained of
 # ---- a site's root folder -----------------------------------------------------------------------
 
 RUNS = "runs"  # ROOT/runs/RUN_ID/
+DATA = "data"  # ROOT/data/NAME/: a packed data set; ROOT/data/NAME.json: where one of that name lies
 BLOBS = "blobs"  # ROOT/blobs/ab/abcdef...: file contents by SHA-256
 
 # ---- submission tokens --------------------------------------------------------------------------
@@ -52,6 +53,9 @@ ENV_LINK = "WINDLASS_LINK"  # 1, 2, 3 ...
 ENV_LINKS = "WINDLASS_LINKS"  # the last link that is planned
 ENV_NUMBER = "WINDLASS_SUBMISSION"  # 1 for the first submission, one more for each resume
 ENV_CHECKPOINTS = "WINDLASS_CHECKPOINT_DIR"  # from [checkpoint] folder; the agent makes it
+_PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+ENV_DATA = "WINDLASS_DATA_"  # and the name of the data in capitals: where this node reads it; see make_data_variable
+ENV_NODE_DIR = "WINDLASS_NODE_DIR"  # a folder on the node's own disk that is this job's; set by the agent
 ENV_NETWORK_TESTED = "WINDLASS_NETWORK_TESTED"  # the nodes of this job have proved that they can talk
 ENV_ATTEMPT = "WINDLASS_ATTEMPT"  # which start of this link; set by the agent
 ENV_START = "WINDLASS_START"  # tells this start of the agent from all others; set by the agent
@@ -121,3 +125,8 @@ EXIT_STALLED = 121  # the command ended well, but two links in a row saved nothi
 EXIT_MOVED = 0  # the rest of the run waits in another job
 EXIT_NETWORK = 122  # the nodes could not talk to each other: the command was not started
 EXIT_NOT_STARTED = 127  # the command could not be started
+
+
+def make_data_variable(name: str) -> str:
+    """my-set -> WINDLASS_DATA_MY_SET: in every process of a job the folder or file of [data.my-set]."""
+    return ENV_DATA + "".join(char if char in _PLAIN else "_" for char in name.upper())

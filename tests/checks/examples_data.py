@@ -99,13 +99,13 @@ EXAMPLES = {
             site=ADVISED,
             plan=ONE_GPU,
             data=(replace(SET, bytes=51 * GB),),
-            spec=replace(SPEC, data=staged(Staging.LOCAL)),
+            spec=replace(SPEC, data=staged(Staging.NODE)),
         ),
         passes=case(
             site=ADVISED,
             plan=ONE_GPU,
             data=(replace(SET, bytes=50 * GB),),
-            spec=replace(SPEC, data=staged(Staging.LOCAL)),
+            spec=replace(SPEC, data=staged(Staging.NODE)),
         ),
         says="data.set has 51.0 GB; the node's own disk has 50.0 GB",
         also_trips=(

@@ -63,7 +63,7 @@ venv = "requirements.txt"
 activate = "source ~/env.sh"
 [data.imagenet]
 source = "$SCRATCH/imagenet.tar"
-stage = "local"
+stage = "node"
 [checkpoint]
 folder = "checkpoints"
 signal = "SIGUSR1"
@@ -104,7 +104,7 @@ def test_every_key_is_read() -> None:
     )
     assert spec.env == {"OMP_NUM_THREADS": "4", "EMPTY": "", "LINES": "a\nb"}
     assert spec.secrets["OTHER"] == "command:pass show other"
-    assert spec.data == {"imagenet": Data(source="$SCRATCH/imagenet.tar", stage=Staging.LOCAL)}
+    assert spec.data == {"imagenet": Data(source="$SCRATCH/imagenet.tar", stage=Staging.NODE)}
     assert spec.checkpoint == Checkpoint(folder="checkpoints", signal="USR1", notice=timedelta(minutes=5), max_links=10)
     assert spec.environment.modules == ("Stages/2024", "PyTorch")
     assert (spec.workdir, spec.site, spec.max_mb, spec.results) == ("src", "narval", 50, ("out/**",))

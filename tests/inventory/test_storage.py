@@ -64,7 +64,7 @@ def test_imagenet_has_more_files_than_scratch_takes() -> None:
 
 @pytest.mark.parametrize(
     ("gigabytes", "stage"),
-    [pytest.param(9, "memory", id="CA-13"), pytest.param(50, "local", id="CA-14"), pytest.param(200, None, id="CA-15")],
+    [pytest.param(9, "memory", id="CA-13"), pytest.param(50, "node", id="CA-14"), pytest.param(200, None, id="CA-15")],
 )
 def test_data_is_kept_as_near_as_its_size_allows(gigabytes: int, stage: str | None) -> None:
     case = make_case("narval", ONE, data=(DataSeen(name="set", bytes=gigabytes * GB, files=10),))

@@ -78,7 +78,7 @@ def data_could_lie_nearer(case: Case) -> Iterator[Finding]:
             code="C412",
             severity=Severity.ADVICE,
             message=f"data.{one.name} has {gigabytes:.1f} GB; up to {limit:g} GB {case.site.name} advises to {place}",
-            hint=f'[data.{one.name}] stage = "{"memory" if rule == "data_in_memory_gb" else "local"}"',
+            hint=f'[data.{one.name}] stage = "{"memory" if rule == "data_in_memory_gb" else "node"}"',
             fact=f"rules.{rule} of {case.site.name}",
         )
 
@@ -89,7 +89,7 @@ def staged_data_is_too_large(case: Case) -> Iterator[Finding]:
     memory = case.plan.memory_mb * 1024**2 / _GB if case.plan.memory_mb else None
     for one in case.data:
         wanted = case.spec.data[one.name].stage if one.name in case.spec.data else Staging.AUTO
-        room = {Staging.MEMORY: memory, Staging.LOCAL: disk}.get(wanted)
+        room = {Staging.MEMORY: memory, Staging.NODE: disk}.get(wanted)
         if room is None or one.bytes is None or one.bytes / _GB <= room:
             continue
         where = "the job's memory" if wanted is Staging.MEMORY else "the node's own disk"

@@ -11,10 +11,13 @@ from windlass.core.site import ChainStyle
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
+SET = "set:"  # begins a source that is the name of a data set at the site, and no path
+
+
 class Staging(StrEnum):
     AUTO = "auto"  # by the size of the data and the site's disks
     MEMORY = "memory"  # into the node's memory
-    LOCAL = "local"  # onto the node's own disk
+    NODE = "node"  # onto the node's own disk
     SHARED = "shared"  # left where it is
 
 
@@ -63,8 +66,14 @@ class Environment:
 class Data:
     """[data.NAME]"""
 
-    source: str  # where the data is
+    source: str = ""  # a path, or "set:NAME": a data set of the site's (`windlass data ls`); default: set: and NAME
     stage: Staging = Staging.AUTO  # where jobs read it
+    extract: bool = False  # unpacked on the node, for programs that need plain files
+
+    @property
+    def set_name(self) -> str | None:
+        """Of the data set at the site, where the source is no path."""
+        return self.source.removeprefix(SET) if self.source.startswith(SET) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,12 @@
 """windlass.toml: which keys it has, what each may hold, and which do not go together."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
-from windlass.core.run import Checkpoint, Data, Environment, Resources, RunSpec, Staging
+from windlass.core.run import SET, Checkpoint, Data, Environment, Resources, RunSpec, Staging
 from windlass.core.site import ChainStyle
 from windlass.core.toml.leaves import (
     check_env_name,
@@ -84,7 +84,7 @@ ENVIRONMENT: dict[str, Shape] = {
     "container": line(),
     "activate": text(),
 }
-DATA: dict[str, Shape] = {"source": line(), "stage": choice(Staging)}
+DATA: dict[str, Shape] = {"source": line(), "stage": choice(Staging), "extract": flag()}
 CHECKPOINT: dict[str, Shape] = {
     "folder": line(),
     "signal": signal(),
@@ -100,7 +100,7 @@ SECTIONS: dict[str, Shape] = {
     "resources": Table(fields=RESOURCES, kind=Resources),
     "environment": Table(fields=ENVIRONMENT, kind=Environment),
     "data": Named(
-        item=Table(fields=DATA, kind=Data, needs={"source": 'write where the data is: source = "$SCRATCH/set.tar"'}),
+        item=Table(fields=DATA, kind=Data),
         check_name=check_name,
     ),
     "checkpoint": Table(fields=CHECKPOINT, kind=Checkpoint),
@@ -119,9 +119,14 @@ def read_run(values: Mapping[str, object]) -> RunSpec | tuple[Problem, ...]:
     run = made.pop("run")
     for name in ("env", "secrets"):
         run[name] = MappingProxyType(run.get(name, {}))
-    made["data"] = MappingProxyType(made.get("data", {}))
+    made["data"] = MappingProxyType({name: _name_set(name, one) for name, one in made.get("data", {}).items()})
     run.setdefault("name", "run")
     return RunSpec(**run, **made)
+
+
+def _name_set(name: str, data: Data) -> Data:
+    """Data without a source is the data set of that name at the site."""
+    return data if data.source else replace(data, source=f"{SET}{name}")
 
 
 def find_problems(values: Mapping[str, object]) -> tuple[Problem, ...]:

@@ -1,0 +1,124 @@
+"""The card of a data set, `dataset.json`: what it is, its shards, and which of their files are no longer meant.
+
+The card is the data set: a shard that it does not name is not there, and it is written last. A file that was replaced
+or removed stays in its shard and is listed as dead; its successor lies in a later shard.
+"""
+
+import json
+import os
+
+from windlass_job import disk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Tuple
+
+CARD = "dataset.json"
+FORMAT = "windlass-shards/1"
+
+
+class CardDamaged(ValueError):
+    """There is no data set here, or its card cannot be read."""
+
+
+class Shard:
+    """One archive: `dead` are ranges of entries, as [first, after the last]."""
+
+    def __init__(
+        self, name: str, size: int, files: int, index_crc: int, dead: "Tuple[Tuple[int, int], ...]" = ()
+    ) -> None:
+        self.name = name
+        self.bytes = size
+        self.files = files  # in the archive, dead ones too
+        self.index_crc = index_crc  # of the index file
+        self.dead = dead
+
+    @property
+    def alive(self) -> int:
+        return self.files - sum(after - first for first, after in self.dead)
+
+    def as_json(self) -> "Dict[str, Any]":
+        found = {"name": self.name, "bytes": self.bytes, "files": self.files, "index_crc": self.index_crc}
+        return dict(found, dead=[list(one) for one in self.dead]) if self.dead else found
+
+
+class Card:
+    """`about` holds what is for people: source, licence, how it was made, and whatever else was written there."""
+
+    def __init__(
+        self,
+        name: str,
+        shards: "List[Shard]",
+        classes: "Tuple[str, ...]" = (),
+        columns: "Tuple[str, ...]" = (),
+        about: "Dict[str, Any]" = {},  # noqa: B006 - never changed
+        total_bytes: int = 0,
+    ) -> None:
+        self.name = name
+        self.shards = shards
+        self.classes = classes
+        self.columns = columns
+        self.about = dict(about)
+        self.bytes = total_bytes  # of the files that are alive, without the archives' own
+
+    @property
+    def files(self) -> int:
+        return sum(one.alive for one in self.shards)
+
+    def as_json(self) -> "Dict[str, Any]":
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "files": self.files,
+            "bytes": self.bytes,
+            "classes": list(self.classes),
+            "columns": list(self.columns),
+            "shards": [one.as_json() for one in self.shards],
+            "about": self.about,
+        }
+
+
+def save_card(card: Card, folder: bytes) -> None:
+    """Aside, flushed and renamed: readers see the data set as it was, or as it is now."""
+    disk.replace(os.path.join(folder, os.fsencode(CARD)), disk.make_json(card.as_json()))
+
+
+def load_card(folder: bytes) -> Card:
+    path = os.path.join(folder, os.fsencode(CARD))
+    try:
+        return read_card(disk.read_bytes(path))
+    except (FileNotFoundError, NotADirectoryError):
+        raise CardDamaged("{} is no packed data set: there is no {} in it".format(disk.as_text(folder), CARD))
+    except CardDamaged as problem:
+        raise CardDamaged("{}: {}".format(disk.as_text(path), problem))
+
+
+def read_card(content: bytes) -> Card:
+    try:
+        found = json.loads(content.decode("utf-8"))
+        if found["format"] != FORMAT:
+            raise CardDamaged("its format is {}, and this program reads {}".format(found["format"], FORMAT))
+        return Card(
+            str(found["name"]),
+            [_read_shard(one) for one in found["shards"]],
+            classes=tuple(str(one) for one in found["classes"]),
+            columns=tuple(str(one) for one in found["columns"]),
+            about=dict(found["about"]),
+            total_bytes=int(found["bytes"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, CardDamaged):
+            raise
+        raise CardDamaged("it is no card of a data set: {!r}".format(error))
+
+
+def _read_shard(found: "Dict[str, Any]") -> Shard:
+    name = str(found["name"])
+    if not name or "/" in name or "\0" in name or name.startswith("."):
+        raise CardDamaged("{!r} is no name for a shard".format(name))
+    dead = tuple((int(first), int(after)) for first, after in found.get("dead", ()))
+    shard = Shard(name, int(found["bytes"]), int(found["files"]), int(found["index_crc"]), dead)
+    ends = [0] + [number for one in dead for number in one] + [shard.files]
+    if ends != sorted(ends):
+        raise CardDamaged("the dead files of {} are no ranges in it".format(name))
+    return shard
