@@ -53,7 +53,6 @@ ENV_LINK = "WINDLASS_LINK"  # 1, 2, 3 ...
 ENV_LINKS = "WINDLASS_LINKS"  # the last link that is planned
 ENV_NUMBER = "WINDLASS_SUBMISSION"  # 1 for the first submission, one more for each resume
 ENV_CHECKPOINTS = "WINDLASS_CHECKPOINT_DIR"  # from [checkpoint] folder; the agent makes it
-_PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 ENV_DATA = "WINDLASS_DATA_"  # and the name of the data in capitals: where this node reads it; see make_data_variable
 ENV_NODE_DIR = "WINDLASS_NODE_DIR"  # a folder on the node's own disk that is this job's; set by the agent
 ENV_NETWORK_TESTED = "WINDLASS_NETWORK_TESTED"  # the nodes of this job have proved that they can talk
@@ -129,4 +128,4 @@ EXIT_NOT_STARTED = 127  # the command could not be started
 
 def make_data_variable(name: str) -> str:
     """my-set -> WINDLASS_DATA_MY_SET: in every process of a job the folder or file of [data.my-set]."""
-    return ENV_DATA + "".join(char if char in _PLAIN else "_" for char in name.upper())
+    return ENV_DATA + "".join(char if char in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" else "_" for char in name.upper())
