@@ -22,7 +22,7 @@ def within(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any
     def call() -> None:
         try:
             results.append(function(*arguments))
-        except BaseException as error:
+        except BaseException as error:  # raised again in the thread that asked
             errors.append(error)
 
     thread = threading.Thread(target=call, daemon=True)
@@ -44,7 +44,7 @@ def repeat(interval_s: float, look: Callable[[], bool]) -> None:
             try:
                 if look():
                     return
-            except Exception as error:
+            except Exception as error:  # a look that fails is told, and the next one may succeed
                 say("cannot look into the run folder: " + describe(error))
 
     threading.Thread(target=work, daemon=True).start()

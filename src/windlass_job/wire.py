@@ -53,6 +53,8 @@ ENV_LINK = "WINDLASS_LINK"  # 1, 2, 3 ...
 ENV_LINKS = "WINDLASS_LINKS"  # the last link that is planned
 ENV_NUMBER = "WINDLASS_SUBMISSION"  # 1 for the first submission, one more for each resume
 ENV_CHECKPOINTS = "WINDLASS_CHECKPOINT_DIR"  # from [checkpoint] folder; the agent makes it
+ENV_POCKET_JOB = "WINDLASS_POCKET_JOB"  # only in jobs of pocket, whose nodes are all this machine
+ENV_HOST_SUFFIX = "WINDLASS_HOST_SUFFIX"  # the site's: behind the name of a host it names the fast network
 ENV_DATA = "WINDLASS_DATA_"  # and the name of the data in capitals: where this node reads it; see make_data_variable
 ENV_NODE_DIR = "WINDLASS_NODE_DIR"  # a folder on the node's own disk that is this job's; set by the agent
 ENV_NETWORK_TESTED = "WINDLASS_NETWORK_TESTED"  # the nodes of this job have proved that they can talk
@@ -74,6 +76,7 @@ ENV_SPARK_SECRET = "WINDLASS_SPARK_SECRET"  # launcher spark: what its processes
 
 # ---- ports: a job has the block FIRST_PORT + PORT_BLOCK * (its number % PORT_BLOCKS) ---------------
 
+MASTER_PLACE = 1  # of MASTER_PORT in the block of a job; the first port is held by the agent
 FIRST_PORT = 10000  # all below the range from which systems give ports by themselves (32768 and up)
 PORT_BLOCK = 16  # the first is held by the agent, the second is MASTER_PORT, the rest is for launchers
 PORT_BLOCKS = 1250

@@ -120,12 +120,16 @@ class SlurmCluster:
         if self.is_up() and self.is_idle():
             return
         try:
-            self._break("mend", timeout_s=120)
+            self.mend()
             self.cancel_all()
             self.wait_until_idle()
         except (subprocess.SubprocessError, TimeoutError):
             self.stop()
             self.start()
+
+    def mend(self) -> None:
+        """Start what is down, plug in what was cut."""
+        self._break("mend", timeout_s=120)
 
     def _slurm(self, *command: str) -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout

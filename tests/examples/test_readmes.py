@@ -15,7 +15,6 @@ from tests.docs.parsing import find_problem
 from tests.docs.session import Reader
 
 EXAMPLES = ROOT / "examples"
-FRAMEWORKS = ROOT / ".venv-frameworks"
 NAMES = sorted(page.parent.name for page in EXAMPLES.glob("*/README.md"))
 PLAIN = ["matrix"]  # needs nothing but Python
 OTHERWISE = ["fashion"]  # has its own tests, and is what `make demo` runs
@@ -42,14 +41,14 @@ def test_the_lines_of_a_readme_do_what_they_say(name: str, folder: Path, places:
 
 @pytest.mark.frameworks
 @pytest.mark.parametrize("name", [one for one in NAMES if one not in PLAIN + OTHERWISE])
-def test_the_lines_of_a_readme_do_what_they_say_with_its_framework(name: str, folder: Path, places: Places) -> None:
-    if not (FRAMEWORKS / ".windlass-complete").exists():
-        pytest.skip("the frameworks are not installed: make test-frameworks")
+def test_the_lines_of_a_readme_do_what_they_say_with_its_framework(
+    name: str, folder: Path, places: Places, programs: Path
+) -> None:
     env = {**places.env, "OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2"}
     # Jobs must find windlass_job by themselves; by hand it is there where Windlass is installed.
-    in_jobs = Reader(places.home, folder / name, env, programs=FRAMEWORKS / "bin")
+    in_jobs = Reader(places.home, folder / name, env, programs=programs)
     installed = install_job_package(places.home / "site-packages")
-    by_hand = Reader(installed, folder / name, {**env, "PYTHONPATH": str(installed)}, programs=FRAMEWORKS / "bin")
+    by_hand = Reader(installed, folder / name, {**env, "PYTHONPATH": str(installed)}, programs=programs)
 
     for block in blocks_of(name):
         (in_jobs if is_windlass(block) else by_hand).follow(block)

@@ -12,7 +12,6 @@ import pytest
 from tests.conftest import Places
 from tests.docs.pages import ROOT
 
-FRAMEWORKS = ROOT / ".venv-frameworks"
 NAMES = sorted(path.name for path in (ROOT / "examples").glob("digits*"))
 WINDLASS = Path(sys.executable).parent / "windlass"
 
@@ -20,10 +19,8 @@ pytestmark = pytest.mark.frameworks
 
 
 @pytest.fixture
-def env() -> dict[str, str]:
-    if not (FRAMEWORKS / ".windlass-complete").exists():
-        pytest.skip("the frameworks are not installed: make test-frameworks")
-    path = f"{FRAMEWORKS / 'bin'}{os.pathsep}{os.environ['PATH']}"
+def env(programs: Path) -> dict[str, str]:
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 

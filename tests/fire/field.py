@@ -171,7 +171,7 @@ class SlurmField(Common):
         return "killed" if kill else "stopped"
 
     def mend(self) -> None:
-        self.cluster._break("mend", timeout_s=120)
+        self.cluster.mend()
 
     def _find_node(self, record: RunRecord, chance: random.Random) -> int | None:
         job = self.find_running(record)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.app.conftest import session, site_name
-from tests.frameworks.world import VENV
+from tests.frameworks.installed import programs
 
-__all__ = ["python", "session", "site_name"]
+__all__ = ["programs", "python", "session", "site_name"]
 
 _ROOM = Path(__file__).parent
 
@@ -20,8 +20,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def python() -> Path:
+def python(programs: Path) -> Path:
     """The Python that has all frameworks."""
-    if not (VENV / ".windlass-complete").exists():
-        pytest.skip("the frameworks are not installed: make test-frameworks")
-    return VENV / "bin" / "python"
+    return programs / "python"

@@ -20,7 +20,7 @@ DEAF = """#!/bin/bash
 unset ${{!SLURM_*}} ${{!PMI*}}
 exec {python} "$@"
 """
-TRY = "import os; from windlass_job import mpi; print(*mpi.try_kind('pmix', './deaf', os.environ))"
+TRY = "import os; from windlass_job.starting import mpi; print(*mpi.try_kind('pmix', './deaf', os.environ))"
 # Rank 0 plays the end of time: the agent is the parent of mpirun, which is the parent of the rank's first process.
 SAVING = """
 trap 'echo saved $RANK; exit 0' TERM

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.frameworks.installed import VENV
 from windlass.app.following import follow
 from windlass.app.logs import open_log
 from windlass.app.planning import Wanted, plan_run
@@ -14,7 +15,6 @@ from windlass.core.record import RunRecord, RunState
 from windlass.core.toml.writing import format_string
 
 TRAININGS = Path(__file__).parent / "trainings"
-VENV = Path(__file__).parents[2] / ".venv-frameworks"
 _ENV = {
     "OMP_NUM_THREADS": "1",
     "DS_ACCELERATOR": "cpu",

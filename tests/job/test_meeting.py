@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from windlass_job.starting import meeting
+from windlass_job.starting import ports
 from windlass_job.starting.meeting import Patience, meet
 
 IMPATIENT = Patience(silent_s=0.2, unreachable_s=0.5, late_s=2.0)
@@ -24,7 +24,7 @@ def block() -> int:
     with socket.socket() as found:
         found.bind(("", 0))
         port: int = found.getsockname()[1]
-    return port - meeting.PLACE
+    return port - ports.MEETING_PLACE
 
 
 def make_env(block: int, node: int, *, hosts: str = "localhost,localhost,localhost", local: int = 0) -> dict[str, str]:
@@ -119,7 +119,7 @@ def test_nobody_waits_without_need(block: int, change: dict[str, str]) -> None:
 
 def test_a_door_that_is_taken_is_no_reason_to_die(block: int, capfd: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
-        taken.bind(("", block + meeting.PLACE))
+        taken.bind(("", block + ports.MEETING_PLACE))
         taken.listen()
 
         assert meet(make_env(block, 0), never, IMPATIENT) is None

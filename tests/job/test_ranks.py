@@ -10,7 +10,8 @@ import pytest
 from tests.job.harness import OLDEST_AND_NEWEST, wait_until
 from windlass.edges.job_zip import make_job_zip
 from windlass_job.processes import read_stat
-from windlass_job.starting.ranks import make_ranks, make_rendezvous, read_counts, read_first_host
+from windlass_job.starting.hostlist import read_first_host
+from windlass_job.starting.ranks import make_ranks, make_rendezvous, read_counts
 
 
 @pytest.mark.parametrize(

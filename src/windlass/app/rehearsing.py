@@ -280,7 +280,7 @@ def _make_folder(session: Session, top: Path, *, keep: bool) -> Iterator[Path]:
         (folder / _KEPT).touch()
     try:
         yield folder
-    except BaseException:
+    except BaseException:  # Ctrl-C too: nobody will look at half a rehearsal
         _remove(folder)
         raise
     finally:

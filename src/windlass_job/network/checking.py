@@ -17,7 +17,6 @@ from windlass_job.network.judgement import Reports, Verdict, find_launch_failure
 from windlass_job.network.testing import PLAN
 from windlass_job.starting.hostlist import read_hosts
 from windlass_job.starting.ports import get_first_port
-from windlass_job.starting.ranks import ENV_POCKET_JOB
 
 LONGEST_S = 30.0  # for all of it
 REPORTS_S = 3.0  # for reports to show up on a file server that is slow to tell
@@ -34,7 +33,7 @@ def list_hosts(env: Mapping[str, str]) -> List[str]:
 
 
 def is_pretended(env: Mapping[str, str]) -> bool:
-    return bool(env.get(ENV_POCKET_JOB))
+    return bool(env.get(wire.ENV_POCKET_JOB))
 
 
 def test_network(folder: str, attempt: int, env: Mapping[str, str], is_stopped: Callable[[], bool]) -> Verdict:
@@ -72,11 +71,11 @@ def _make_plan(hosts: List[str], env: Mapping[str, str]) -> Dict[str, Any]:
     block = slurm.read_number(env, wire.ENV_PORTS, get_first_port(job))
     return {
         "hosts": hosts,
-        "suffix": env.get("WINDLASS_HOST_SUFFIX", ""),
+        "suffix": env.get(wire.ENV_HOST_SUFFIX, ""),
         # Pretended nodes are one machine and need not have names: each listens on a loopback address of its own.
         "addresses": ["127.0.0.{}".format(at) for at in range(1, len(hosts) + 1)] if is_pretended(env) else None,
         "block": block,
-        "rendezvous": slurm.read_number(env, "MASTER_PORT", block + 1),
+        "rendezvous": slurm.read_number(env, "MASTER_PORT", block + wire.MASTER_PLACE),
         "interface": _find_interface(env),
         "word": os.urandom(32).hex(),
     }

@@ -39,7 +39,7 @@ def submit_rest(folder: str, env: Mapping[str, str], sick: Sequence[str], why: s
     if answer["state"] == "refused":
         # The next submission, by `windlass resume`, has the same number.
         place = {"folder": folder, "number": change["number"], "refused": True}
-        submission.forget_intent(Call(place))  # type: ignore[arg-type]
+        submission.forget_intent(Call(place))  # type: ignore[arg-type]  # the part of deputy.Call that it reads
         raise NotMoved("Slurm refused it: {}".format(_get_reason(answer)))
     _rewrite_plan(os.fsencode(os.path.join(folder, wire.PLAN_JSON)), change)
     return _describe(change["number"], change["token"], change, read_receipt_job(answer))
@@ -101,7 +101,7 @@ def _submit(folder: str, script: str, change: Dict[str, Any], why: str) -> Dict[
         "timeout_s": SBATCH_S,
         "about": dict(about, why=why),
     }
-    answer, _ = submission.submit(Call(arguments))  # type: ignore[arg-type]
+    answer, _ = submission.submit(Call(arguments))  # type: ignore[arg-type]  # as above
     return answer
 
 

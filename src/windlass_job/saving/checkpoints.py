@@ -217,7 +217,7 @@ class Save:
                 self._saves.ranks.leave(self._made, self._saves.rank, self._saves.world_size, error)
             if error is None:
                 self._finish()
-        except BaseException as met:
+        except BaseException as met:  # raised below, once the folder aside is gone
             problem = problem or met
         if problem is None:
             return

@@ -139,7 +139,7 @@ def _start(work: "Callable[[List[bytes]], None]", paths: "List[bytes]") -> "Call
     def call() -> None:
         try:
             work(paths)
-        except BaseException as error:
+        except BaseException as error:  # raised again by whoever waits for the end
             errors.append(error)
 
     def finish() -> None:

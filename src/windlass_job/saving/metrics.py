@@ -88,7 +88,7 @@ def _format_or_tell(record: "Record") -> str:
     """One line that cannot be written must not take the others with it."""
     try:
         return format_record(*record)
-    except Exception as error:
+    except Exception as error:  # values are the user's own, and their methods may raise anything
         say("a line of metrics is lost: {}".format(describe(error)))
         return ""
 
@@ -153,7 +153,7 @@ def _ask_value(value: "Any") -> "Any":
             return found
     try:
         return str(value)
-    except Exception:
+    except Exception:  # as above
         return "a {} that cannot be shown".format(type(value).__name__)
 
 

@@ -60,6 +60,7 @@ def find_least() -> "Optional[Callable[[int], int]]":
         return lambda number: _least_by_torch(torch, number)
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None:
+        # By name: the type of a module knows nothing of what is in it.
         world = getattr(mpi, "COMM_WORLD")  # noqa: B009
         return lambda number: int(world.allreduce(number, getattr(mpi, "MIN")))  # noqa: B009
     return None

@@ -13,6 +13,12 @@ def read_hosts(text: str) -> List[str]:
     return hosts
 
 
+def read_first_host(text: str) -> str:
+    """`gpu[003-007,9],login1` -> gpu003; `r[1-2]c[5,7]` -> r1c5. The rest of a long list is not written out."""
+    first = re.split(r",(?![^\[]*\])", text, maxsplit=1)[0]
+    return re.sub(r"\[([^\],-]*)[^\]]*\]", r"\1", first)
+
+
 def _expand(item: str) -> List[str]:
     found = re.match(r"([^\[]*)\[([^\]]*)\](.*)", item)
     if not found:

@@ -10,9 +10,8 @@ from typing import Callable, List, Mapping, NamedTuple, Optional, Set
 
 from windlass_job import wire
 from windlass_job.bounded import describe, say
-from windlass_job.starting.steps import ENV_PORTS, Step, read_step
-
-PLACE = 2  # which of the job's own ports: the agent holds the first, MASTER_PORT is the second
+from windlass_job.starting.ports import MEETING_PLACE
+from windlass_job.starting.steps import Step, read_step
 
 Patience = NamedTuple(
     "Patience",
@@ -31,7 +30,7 @@ _LONGEST_GREETING = 256
 
 def meet(env: Mapping[str, str], is_over: Callable[[], bool], patience: Patience = PATIENCE) -> Optional[str]:
     """What went wrong, in words; None when all nodes are there, or nobody need wait. `is_over`: told to stop."""
-    block = env.get(ENV_PORTS, "")
+    block = env.get(wire.ENV_PORTS, "")
     step = read_step(env)
     if (
         env.get(wire.ENV_NETWORK_TESTED)
@@ -42,7 +41,7 @@ def meet(env: Mapping[str, str], is_over: Callable[[], bool], patience: Patience
     ):
         return None
     greeting = "windlass {}.{} ".format(env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", ""))
-    meeting = _Meeting(step, int(block) + PLACE, greeting, is_over, patience)
+    meeting = _Meeting(step, int(block) + MEETING_PLACE, greeting, is_over, patience)
     return meeting.keep() if step.node == 0 else meeting.visit()
 
 

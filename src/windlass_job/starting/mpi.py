@@ -140,7 +140,7 @@ def _use_mpirun(options: argparse.Namespace, env: Dict[str, str], why: str) -> L
             "load the site's own MPI module, or set SLURM_MPI_TYPE in [run.env]".format(why)
         )
     say("MPI is started by {}: {}".format(program, why))
-    if env.get("WINDLASS_POCKET_JOB") or env.get("SLURM_JOB_NUM_NODES", "1") == "1":
+    if env.get(wire.ENV_POCKET_JOB) or env.get("SLURM_JOB_NUM_NODES", "1") == "1":
         env.update(_stay_here(env))
     words = list(options.command)
     ours = next(at for at, word in enumerate(words) if at and not word.startswith("-"))

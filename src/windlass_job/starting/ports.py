@@ -1,7 +1,7 @@
 """A block of ports for each job, so that two jobs on one node never clash.
 
 The number of the job says which block to try first. The agent keeps the block's first port bound as long as it lives:
-another agent finds it taken and goes on to the next block. The second is MASTER_PORT, the rest is for launchers.
+another agent finds it taken and goes on to the next block.
 """
 
 import errno
@@ -10,6 +10,9 @@ from typing import Dict, Mapping, Optional
 
 from windlass_job import wire
 
+# Places in the block: 0 is held by the agent, wire.MASTER_PLACE is MASTER_PORT.
+MEETING_PLACE = 2  # where the nodes meet before the training
+FIRST_FREE = 3  # from here on for launchers; the network test takes from the other end
 _MOST_TRIES = 200
 
 
@@ -43,7 +46,7 @@ def get_first_port(job: int) -> int:
 
 def get_master_port(job: int) -> int:
     """The one of the job's own block; the script has the same formula."""
-    return get_first_port(job) + 1
+    return get_first_port(job) + wire.MASTER_PLACE
 
 
 def make_variables(env: Mapping[str, str], first: int) -> Dict[str, str]:
@@ -52,7 +55,7 @@ def make_variables(env: Mapping[str, str], first: int) -> Dict[str, str]:
     job = env.get("SLURM_JOB_ID", "")
     reckoned = str(get_master_port(int(job))) if job.isdigit() else None
     if env.get("MASTER_PORT") in (None, "", reckoned):
-        made["MASTER_PORT"] = str(first + 1)
+        made["MASTER_PORT"] = str(first + wire.MASTER_PLACE)
     return made
 
 

@@ -3,10 +3,11 @@
 import re
 from typing import Dict, List, Mapping, Optional
 
+from windlass_job import wire
+from windlass_job.starting.hostlist import read_first_host
 from windlass_job.starting.ports import get_master_port
 
 LOOPBACK = "127.0.0.1"
-ENV_POCKET_JOB = "WINDLASS_POCKET_JOB"  # only in jobs of pocket, whose nodes are all this machine
 
 
 def make_rendezvous(env: Mapping[str, str]) -> Dict[str, str]:
@@ -20,16 +21,10 @@ def make_rendezvous(env: Mapping[str, str]) -> Dict[str, str]:
         return {}
     return {
         "MASTER_ADDR": LOOPBACK
-        if env.get(ENV_POCKET_JOB)
-        else read_first_host(nodes) + env.get("WINDLASS_HOST_SUFFIX", ""),
+        if env.get(wire.ENV_POCKET_JOB)
+        else read_first_host(nodes) + env.get(wire.ENV_HOST_SUFFIX, ""),
         "MASTER_PORT": str(get_master_port(int(job))),
     }
-
-
-def read_first_host(hostlist: str) -> str:
-    """`gpu[003-007,9],login1` -> gpu003; `r[1-2]c[5,7]` -> r1c5."""
-    first = re.split(r",(?![^\[]*\])", hostlist, maxsplit=1)[0]
-    return re.sub(r"\[([^\],-]*)[^\]]*\]", r"\1", first)
 
 
 def make_ranks(env: Mapping[str, str]) -> Dict[str, str]:

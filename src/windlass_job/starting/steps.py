@@ -3,11 +3,9 @@
 from typing import List, Mapping, NamedTuple
 
 from windlass_job import slurm, wire
+from windlass_job.starting import ports
 from windlass_job.starting.hostlist import read_hosts
-from windlass_job.starting.ranks import ENV_POCKET_JOB, LOOPBACK, make_rendezvous, read_counts
-
-ENV_PORTS = wire.ENV_PORTS
-FIRST_FREE = 3  # before it: the agent's own, MASTER_PORT, and the one where the nodes meet
+from windlass_job.starting.ranks import LOOPBACK, make_rendezvous, read_counts
 
 Step = NamedTuple(
     "Step",
@@ -26,9 +24,9 @@ Step = NamedTuple(
 
 def read_step(env: Mapping[str, str]) -> Step:
     """Of a task of srun. Tasks fill one node after another, as the launchers ask for."""
-    is_one_machine = bool(env.get(ENV_POCKET_JOB))
+    is_one_machine = bool(env.get(wire.ENV_POCKET_JOB))
     names = read_hosts(env.get("SLURM_STEP_NODELIST") or env.get("SLURM_JOB_NODELIST") or "localhost")
-    suffix = env.get("WINDLASS_HOST_SUFFIX", "")
+    suffix = env.get(wire.ENV_HOST_SUFFIX, "")
     counts = read_counts(env.get("SLURM_STEP_TASKS_PER_NODE") or env.get("SLURM_TASKS_PER_NODE") or "1")
     return Step(
         rank=slurm.read_number(env, "SLURM_PROCID", 0),
@@ -43,9 +41,9 @@ def read_step(env: Mapping[str, str]) -> Step:
 
 
 def read_first_port(env: Mapping[str, str]) -> int:
-    block = slurm.read_number(env, ENV_PORTS, 0)
+    block = slurm.read_number(env, wire.ENV_PORTS, 0)
     if block:
-        return block + FIRST_FREE
-    # Without the agent's word: MASTER_PORT is the second of the block.
+        return block + ports.FIRST_FREE
+    # Without the agent's word: MASTER_PORT has its place in the block.
     master = env.get("MASTER_PORT") or make_rendezvous(env).get("MASTER_PORT", "15001")
-    return int(master) - 1 + FIRST_FREE
+    return int(master) - wire.MASTER_PLACE + ports.FIRST_FREE

@@ -23,7 +23,8 @@ def main(runs):
         assert time.monotonic() < deadline, "the other run did not come"
         time.sleep(0.1)
     dist.barrier()
-    print("port", os.environ["MASTER_PORT"], flush=True)
+    sys.stdout.write(f"port {os.environ['MASTER_PORT']}\n")  # in one piece: both ranks share a log
+    sys.stdout.flush()
     dist.destroy_process_group()
 
 

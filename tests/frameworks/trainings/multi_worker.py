@@ -1,6 +1,7 @@
 """TensorFlow's MultiWorkerMirroredStrategy, in a loop of its own: no Keras, whose versions differ in what they bear."""
 
 import socket
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,7 +19,9 @@ def main():
     options = tf.distribute.experimental.CommunicationOptions(implementation=ring)
     strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
     rank = strategy.cluster_resolver.task_id or 0
-    print(f"rank {rank} of {strategy.num_replicas_in_sync} on {socket.gethostname()}", flush=True)
+    # In one piece, with its end: ranks of a node share a log.
+    sys.stdout.write(f"rank {rank} of {strategy.num_replicas_in_sync} on {socket.gethostname()}\n")
+    sys.stdout.flush()
     images, labels = load_digits()
     with strategy.scope():
         weights = [tf.Variable(tf.random.stateless_normal(shape, seed=(1, 2)) * 0.1) for shape in SHAPES]

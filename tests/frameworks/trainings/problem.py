@@ -3,6 +3,7 @@
 import gc
 import os
 import socket
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,7 +55,9 @@ def let_go():
 
 
 def tell_rank(rank, world_size):
-    print(f"rank {rank} of {world_size} on {socket.gethostname()}", flush=True)
+    # In one piece, with its end: ranks of a node share a log.
+    sys.stdout.write(f"rank {rank} of {world_size} on {socket.gethostname()}\n")
+    sys.stdout.flush()
 
 
 def tell_loss(model):

@@ -51,6 +51,7 @@ def _lookup(host: Any, *rest: Any, **named: Any) -> Any:
     return _getaddrinfo(host, *rest, **named)
 
 
+# Replacing methods is what this module is for.
 socket.socket.connect = _guarded(_connect)  # type: ignore[method-assign]
 socket.socket.connect_ex = _guarded(_connect_ex)  # type: ignore[method-assign]
 socket.getaddrinfo = _lookup

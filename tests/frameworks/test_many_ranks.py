@@ -1,4 +1,4 @@
-"""What is built on PyTorch: every rank is there once, and they train as one process does."""
+"""Every framework: each rank is there once, and they train as one process does."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,10 @@ CASES = {
     ),
     # By itself it would go over ssh.
     "deepspeed": Case(script="zero.py", starter="{bin}/deepspeed --num_accelerators 2", launcher="deepspeed"),
+    "horovod": Case(script="over_horovod.py", launcher="horovod"),
+    "horovod-on-mpi": Case(script="over_horovod.py", launcher="mpi", is_named=True),
+    "tensorflow": Case(script="multi_worker.py", launcher="tensorflow"),
+    "mpi": Case(script="over_mpi.py", launcher="mpi"),
 }
 
 
