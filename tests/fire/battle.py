@@ -113,13 +113,13 @@ def judge(record: RunRecord, terms: Terms, struck: Sequence[Struck], seconds: fl
 
 
 def find_losses(trace: Sequence[Mapping[str, Any]]) -> list[Loss]:
-    """Of every start: by how many steps it went back."""
-    losses, furthest, last = [], 0, 0.0
+    """Of every start: by how many steps it went back. What an earlier start lost is not lost again."""
+    losses, reached, last = [], 0, 0.0
     for one in trace:
         if one["event"] == "start":
-            losses.append(Loss(steps=max(0, furthest - one["step"]), since=last, t=one["t"]))
-            last = one["t"]
-        furthest = max(furthest, one["step"])
+            losses.append(Loss(steps=max(0, reached - one["step"]), since=last, t=one["t"]))
+            last, reached = one["t"], one["step"]
+        reached = max(reached, one["step"])
     return losses
 
 
