@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 bin := .venv/bin
 workers ?= 2
 
-.PHONY: help demo check lint format test test-fast test-slurm test-frameworks test-fire test-versions docs bench clean
+.PHONY: help demo check lint format test test-fast test-slurm test-frameworks test-data test-fire test-versions docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ format: ## rewrite the code in the one form that `make lint` accepts
 
 test-fast: ## the tests that need neither Slurm nor patience
 	@tools/venv.sh test check
-	$(bin)/python -m pytest -q -n $(workers) -m "not slurm and not slow and not frameworks"
+	$(bin)/python -m pytest -q -n $(workers) -m "not slurm and not slow and not frameworks and not peers"
 
 test: ## everything, with a real Slurm where one can be had (root on Debian or Ubuntu): under 30 minutes
 	@$(MAKE) lint
@@ -45,6 +45,10 @@ test-frameworks: ## every launcher with its real framework (5 GB and ten minutes
 	@tools/venv.sh test check
 	tools/frameworks.sh
 	$(bin)/python -m pytest -q -m frameworks
+
+test-data: ## packed data beside the libraries of other formats (3 GB and three minutes the first time)
+	@tools/peers.sh
+	.venv-peers/bin/python -m pytest -q -m "peers and not slurm"
 
 test-fire: ## a long training struck fifty times, on pocket and on the real Slurm (half an hour)
 	@tools/venv.sh test check

@@ -8,15 +8,18 @@ from enum import Enum
 
 from reference_comments import read_comments
 
-from windlass import api
+from windlass import api, data
 from windlass.core.finding import Diagnosis
 
 
 def make_api() -> str:
     names = [getattr(api, name) for name in api.__all__]
     functions = [one for one in names if inspect.isfunction(one)]
+    about_data = [getattr(data, name) for name in data.__all__]
     values = [
-        one for one in (*names, Diagnosis) if inspect.isclass(one) and (is_dataclass(one) or issubclass(one, Enum))
+        one
+        for one in (*names, Diagnosis, *about_data)
+        if inspect.isclass(one) and (is_dataclass(one) or issubclass(one, Enum))
     ]
     lead = (inspect.getdoc(api) or "").split("\n\n")
     parts = (
@@ -30,6 +33,12 @@ def make_api() -> str:
         *(
             f"### {one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
             for one in functions
+        ),
+        f"## Data\n\nThe verbs of `windlass data`: `windlass.data.{data.ls.__name__}()`, and so on.",
+        *(
+            f"### data.{one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
+            for one in about_data
+            if inspect.isfunction(one)
         ),
         "## Values",
         *(f"### {one.__name__}\n\n{_describe(one)}" for one in values),

@@ -1,12 +1,13 @@
 """Windlass: take a training from a laptop to any Slurm supercomputer, and its results home.
 
-The functions of `windlass.api` are here too: `windlass.run(...)`. They are loaded at first use, because the
-command line must start fast.
+The functions of `windlass.api` are here too: `windlass.run(...)`; those about data are in `windlass.data`. They are
+loaded at first use, because the command line must start fast.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from windlass import data
     from windlass.api import (
         RunRecord,
         RunState,
@@ -41,6 +42,7 @@ __all__ = [
     "WindlassError",
     "adopt",
     "cancel",
+    "data",
     "explain",
     "fetch",
     "follow",
@@ -66,4 +68,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'windlass' has no attribute {name!r}")
     from windlass import api
 
+    if name == "data":
+        from importlib import import_module
+
+        return import_module("windlass.data")
     return getattr(api, name)

@@ -88,11 +88,21 @@ def open_session() -> Session:
     return Session(folders=find_folders(os.environ), environ=os.environ)
 
 
+@contextmanager
+def use_session(session: Session | None) -> Iterator[Session]:
+    """The one that was given, or one of its own for this call."""
+    if session is not None:
+        yield session
+        return
+    with open_session() as own:
+        yield own
+
+
 def plan(
     project: str | Path = ".", *, on: str | None = None, session: Session | None = None, **settings: object
 ) -> Planned:
     """What `run` would submit. Settings are dotted keys with two underscores: `resources__nodes=2`, or `time="3d"`."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return plan_run(used, _make_wanted(project, on, settings))
 
 
@@ -109,7 +119,7 @@ def rehearse(
     from windlass.app.rehearsing import rehearse as rehearse_run
     from windlass.core.rehearsal.engine import Tempo
 
-    with _use(session) as used:
+    with use_session(session) as used:
         return rehearse_run(used, _make_wanted(project, on, settings), Options(tempo=Tempo(links=links)))
 
 
@@ -117,20 +127,20 @@ def run(
     project: str | Path = ".", *, on: str | None = None, session: Session | None = None, **settings: object
 ) -> RunRecord:
     """Plan, check, ship and submit; returns at once. Raises CheckFailed or ClusterRefused."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return start_run(used, plan_run(used, _make_wanted(project, on, settings)))
 
 
 def ps(*, site: str | None = None, limit: int | None = 20, session: Session | None = None) -> tuple[RunRecord, ...]:
     """Runs, newest first, judged anew where they live; a site that does not answer keeps its last known states."""
-    with _use(session) as used:
+    with use_session(session) as used:
         refresh(used, used.store.live_runs(site))
         return used.store.list(limit=limit, site=site)
 
 
 def load(name: str, *, session: Session | None = None) -> RunRecord:
     """The record of a run as last known."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return used.store.load(name)
 
 
@@ -142,19 +152,19 @@ def follow(run: Run, *, session: Session) -> Iterator[Update]:
 
 def wait(run: Run, *, session: Session | None = None) -> RunRecord:
     """The final record."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return wait_for_run(used, _find(used, run))
 
 
 def logs(run: Run, *, link: int | None = None, session: Session | None = None) -> bytes:
     """All that the run printed, or one link of it."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return b"".join(read_log(used, _find(used, run), link=link))
 
 
 def explain(run: Run, *, session: Session | None = None) -> tuple[RunRecord, tuple[Diagnosis, ...]]:
     """Why it waits or ended."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return explain_run(used, _find(used, run))
 
 
@@ -162,14 +172,14 @@ def ticket(run: Run, *, to: str | Path | None = None, session: Session | None = 
     """A bundle for the centre's support desk, without secrets."""
     from windlass.app.ticketing import make_ticket, save_ticket
 
-    with _use(session) as used:
+    with use_session(session) as used:
         return save_ticket(used, make_ticket(used, _find(used, run)), Path(to) if to else None)
 
 
 def cancel(runs: Run | Sequence[Run], *, session: Session | None = None) -> list[RunRecord]:
     """Takes them out of the queue."""
     wanted: Sequence[Run] = [runs] if isinstance(runs, str | RunRecord) else runs
-    with _use(session) as used:
+    with use_session(session) as used:
         return cancel_runs(used, [_find(used, one) for one in wanted])
 
 
@@ -186,7 +196,7 @@ def resume(
     `exclude`: nodes it must not have, such as "gpu[03-04],gpu9".
     """
     duration = read_duration(time) if time else None
-    with _use(session) as used:
+    with use_session(session) as used:
         return resume_run(used, _find(used, run), time=duration, update_code=update_code, exclude=exclude)
 
 
@@ -194,25 +204,25 @@ def fetch(
     run: Run, *, to: str | Path | None = None, only: Sequence[str] = (), session: Session | None = None
 ) -> Fetched:
     """Results brought home."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return fetch_run(used, _find(used, run), to=Path(to) if to else None, patterns=only)
 
 
 def rm(run: Run, *, session: Session | None = None) -> None:
     """The run's folder and its record."""
-    with _use(session) as used:
+    with use_session(session) as used:
         remove_run(used, _find(used, run))
 
 
 def site_list(*, session: Session | None = None) -> tuple[Site, ...]:
     """Those that can be read."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return list_sites(used).sites
 
 
 def queues(site: str = HERE, *, category: str | None = None, session: Session | None = None) -> QueuesSeen:
     """Its partitions and QOS, and what is free now."""
-    with _use(session) as used:
+    with use_session(session) as used:
         return look_at_queues(used, site, category=category)
 
 
@@ -220,7 +230,7 @@ def lint_scripts(
     paths: Sequence[str | Path], *, site: str | None = None, session: Session | None = None
 ) -> tuple[Linted, ...]:
     """What is wrong with sbatch scripts, in files and folders; with a site's name, by its rules too."""
-    with _use(session) as used:
+    with use_session(session) as used:
         looking = Looking(site=used.site(site) if site is not None else None)
         return tuple(lint_paths([str(path) for path in paths], looking))
 
@@ -228,15 +238,6 @@ def lint_scripts(
 def adopt(script: str | Path, *, into: str | Path = "windlass.toml", force: bool = False) -> Adopted:
     """A run file that plans to the same job as the script."""
     return adopt_file(Path(script), Path(into), force=force)
-
-
-@contextmanager
-def _use(session: Session | None) -> Iterator[Session]:
-    if session is not None:
-        yield session
-        return
-    with open_session() as own:
-        yield own
 
 
 def _find(session: Session, run: Run) -> RunRecord:

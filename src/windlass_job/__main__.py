@@ -18,7 +18,9 @@ COMMANDS: Dict[str, Tuple[str, str]] = {
     wire.SECRET: ("starting.secret", "run COMMAND with a word that only this job knows"),
     wire.SPARK: ("starting.spark", "be this node's part of a Spark cluster, and run COMMAND on the first"),
     wire.NETWORK_TASK: ("network.testing", "talk to the other nodes of this job, and tell how that went"),
+    wire.STAGE_NODE: ("staging.keeping", "hold the data of this job on this node, until the input ends"),
     "gauges": ("agent.gauges", "sample this node until stopped"),
+    wire.DATA_WORK: ("data_work", "work on a data set where it lies"),
     "probe": ("probe", "tell what this node is like"),
 }
 

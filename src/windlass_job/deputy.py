@@ -5,7 +5,6 @@ ends when its input ends. A frame, both ways, is a line of JSON with the number 
 bytes. Each answer begins with a word the laptop chose, so that the noise of start files is told apart.
 """
 
-import errno
 import json
 import os
 import select
@@ -16,6 +15,8 @@ import zlib
 from windlass_job import (
     deputy_blobs,
     deputy_commands,
+    deputy_data,
+    deputy_data_changes,
     deputy_files,
     deputy_folders,
     deputy_runs,
@@ -65,6 +66,12 @@ OPERATIONS: "Dict[str, Callable[[Call], Answer]]" = {
     "statuses": deputy_runs.get_statuses,
     "list_runs": deputy_runs.list_runs,
     "touch_stop": deputy_runs.touch_stop,
+    "list_sets": deputy_data.list_sets,
+    "register_set": deputy_data_changes.register_set,
+    "unregister_set": deputy_data_changes.unregister_set,
+    "remove_set": deputy_data_changes.remove_set,
+    "find_users": deputy_data_changes.find_users,
+    "share_set": deputy_data_changes.share_set,
     "submit": submission.submit,
     "submission": submission.look_at_submission,
     "settle": submission.settle,
@@ -117,7 +124,7 @@ def answer(header: "Dict[str, Any]", call: Call) -> "Answer":
     except disk.Refused as error:
         return _tell_failure(error.kind, error.problem)
     except OSError as error:
-        return _tell_failure(_name_kind(error), _describe(error))
+        return _tell_failure(disk.name_kind(error), disk.describe(error))
     except (KeyError, TypeError, ValueError, UnicodeError, RecursionError) as error:
         return _tell_failure("failed", "%s: %s: %s" % (header["operation"], type(error).__name__, error))
     return {"ok": True, "values": values}, content
@@ -176,23 +183,3 @@ class Talk:
 
 def _tell_failure(kind: str, problem: str) -> "Answer":
     return {"ok": False, "kind": kind, "problem": problem}, b""
-
-
-def _name_kind(error: OSError) -> str:
-    if error.errno in disk.NO_SPACE:
-        return "no-space"
-    kinds = {
-        errno.ENOENT: "not-found",
-        errno.ENOTDIR: "not-found",
-        errno.EACCES: "denied",
-        errno.EPERM: "denied",
-        errno.EROFS: "denied",
-        errno.EEXIST: "exists",
-    }
-    return kinds.get(error.errno or 0, "failed")
-
-
-def _describe(error: OSError) -> str:
-    names = [error.filename, getattr(error, "filename2", None)]
-    texts = [disk.as_text(name) if isinstance(name, bytes) else str(name) for name in names if name is not None]
-    return ": ".join(texts + [error.strerror or str(error)])

@@ -49,7 +49,7 @@ def prepare_run(call: "Call") -> "Answer":
                 raise
             return _answer_existing(final, files), b""  # another deputy was faster
     finally:
-        _remove_tree(new, call.beat)
+        remove_tree(new, call.beat)
     pass_point("after-rename")
     disk.flush(runs)
     return {"existed": False, "folder": disk.as_text(final)}, b""
@@ -63,7 +63,7 @@ def remove_run(call: "Call") -> "Answer":
     runs, name = os.path.split(folder)
     trash = os.path.join(runs, _TRASH + name + b"-" + disk.make_suffix())
     os.rename(folder, trash)
-    _remove_tree(trash, call.beat)
+    remove_tree(trash, call.beat)
     remove_old_blobs(root, call.beat)
     return {}, b""
 
@@ -145,10 +145,10 @@ def _remove_leftovers(runs: bytes, beat: "Callable[[], None]") -> None:
         except FileNotFoundError:
             continue
         if age_s > _KEEP_LEFTOVERS_S:
-            _remove_tree(path, beat)
+            remove_tree(path, beat)
 
 
-def _remove_tree(path: bytes, beat: "Callable[[], None]") -> None:
+def remove_tree(path: bytes, beat: "Callable[[], None]") -> None:
     """As much of it as can be, also when the laptop has gone meanwhile: a million files take many minutes."""
     if os.path.islink(path) or not os.path.isdir(path):
         _attempt(os.unlink, path)

@@ -27,6 +27,27 @@ class Refused(Exception):
         self.problem = problem
 
 
+def name_kind(error: OSError) -> str:
+    """One word of a reply for what went wrong."""
+    if error.errno in NO_SPACE:
+        return "no-space"
+    kinds = {
+        errno.ENOENT: "not-found",
+        errno.ENOTDIR: "not-found",
+        errno.EACCES: "denied",
+        errno.EPERM: "denied",
+        errno.EROFS: "denied",
+        errno.EEXIST: "exists",
+    }
+    return kinds.get(error.errno or 0, "failed")
+
+
+def describe(error: OSError) -> str:
+    names = [error.filename, getattr(error, "filename2", None)]
+    texts = [as_text(name) if isinstance(name, bytes) else str(name) for name in names if name is not None]
+    return ": ".join(texts + [error.strerror or str(error)])
+
+
 def as_path(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
@@ -71,7 +92,7 @@ def make_folders(path: bytes) -> None:
     missing = []
     while not os.path.isdir(path):
         missing.append(path)
-        path = os.path.dirname(path)
+        path = os.path.dirname(path) or b"."
     for folder in reversed(missing):
         try:
             os.mkdir(folder)

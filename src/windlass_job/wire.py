@@ -39,6 +39,9 @@ SUBMIT_ERR = "sbatch.err"  # what sbatch complained of
 
 RUNS = "runs"  # ROOT/runs/RUN_ID/
 DATA = "data"  # ROOT/data/NAME/: a packed data set; ROOT/data/NAME.json: where one of that name lies
+LANDING = "windlass-landing-"  # TRANSFER_ROOT/windlass-landing-NAME/: data on its way to where only others may write
+WORK = "work"  # ROOT/work/ID/: long work on data sets that goes on while the laptop sleeps
+TOOLS = "tools"  # ROOT/tools/: our own program for such work
 BLOBS = "blobs"  # ROOT/blobs/ab/abcdef...: file contents by SHA-256
 
 # ---- submission tokens --------------------------------------------------------------------------
@@ -92,6 +95,9 @@ FENCED_OFF = "fenced_off"  # by: the greater claim; the command was killed
 LINK_ENDED = "link_ended"  # outcome
 REPLANNED = "replanned"  # unit_s, left, needs_s, links_needed, links_left, time_limit_s
 NETWORK_TESTED = "network_tested"  # is_well, sentence, sick, figures: before the command, on several nodes
+DATA_READY = "data_ready"  # seconds, sets (name: memory or node), nodes: the command can read its data
+DATA_LOCAL = "data_local"  # seconds, nodes; bytes read (from shared storage), received (from nodes), adopted; failed
+RESULTS_BROUGHT = "results_brought"  # files, bytes, failed, nodes: from the nodes' own disks to the run folder
 NOTE = "note"  # text: something the agent could not do, and went on without
 
 # ---- outcomes of a link -------------------------------------------------------------------------
@@ -112,11 +118,13 @@ NO_LINK_LEFT = "all links are used"  # reason in status.json of a job that Slurm
 # ---- the job zip's commands ---------------------------------------------------------------------
 
 NETWORK_TASK = "network-task"  # one task a node: whom it can talk to
+STAGE_NODE = "stage-node"  # one task a node: holds its data, brings back its results, cleans up
 RANK_ENV = "rank-env"  # the first process of each task of srun: sets its rank
 TASK_FENCE = "task-fence"  # beside the program of a task: ends it when another job has taken over
 MPI = "mpi"  # on the first node: finds out which --mpi= of srun the program's MPI speaks
 MPS = "mps"  # one task a node: copies of the command that share a GPU
 SECRET = "secret"  # on the first node: a word that only the processes of this job know
+DATA_WORK = "data-work"  # at the site or in a job: verify, pack, extract or sample a data set
 SPARK = "spark"  # one task a node: its part of a Spark cluster
 
 # ---- the agent's own exit codes -----------------------------------------------------------------
@@ -126,6 +134,7 @@ EXIT_FENCED_OFF = 120  # a greater claim was made: the command was killed
 EXIT_STALLED = 121  # the command ended well, but two links in a row saved nothing
 EXIT_MOVED = 0  # the rest of the run waits in another job
 EXIT_NETWORK = 122  # the nodes could not talk to each other: the command was not started
+EXIT_DATA = 123  # data that was to be extracted on the nodes could not be: the command was not started
 EXIT_NOT_STARTED = 127  # the command could not be started
 
 

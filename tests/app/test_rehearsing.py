@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Places
+from tests.job.packed import make_files, write_packed
 from windlass.app.planning import Wanted
 from windlass.app.rehearsing import News, Options, Rehearsal, rehearse
 from windlass.app.session import Session
@@ -279,6 +280,23 @@ def test_data_is_cut_to_a_sample_of_every_folder(session: Session, project: Path
     done = run(session, project, training, "narval")
 
     assert "cats 100\ndogs 100" in done.evidence.links[0].text
+    assert [(one.files, one.is_whole) for one in done.evidence.samples] == [(200, False)]
+
+
+@needs_namespaces
+def test_a_sample_of_a_packed_set_is_a_packed_set_and_is_staged(session: Session, project: Path) -> None:
+    write_packed(Path(session.site("here").root) / "data" / "tiny", make_files(300, 1_000), shards=3)
+    training = (
+        "from windlass_job import data\nshards = data.Shards('tiny', check=True)\nprint('has', len(list(shards)))"
+    )
+    with open(project / "windlass.toml", "a") as file:
+        file.write('[data.tiny]\nstage = "node"\n')
+
+    done = run(session, project, training, "narval")
+
+    text = done.evidence.links[0].text
+    assert "has 200" in text, text
+    assert "on the node's disk" in text
     assert [(one.files, one.is_whole) for one in done.evidence.samples] == [(200, False)]
 
 

@@ -1,4 +1,4 @@
-"""C410 to C414, C416: the data of the run."""
+"""C302, C410 to C414, C416 to C419: the data of the run."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 from tests.builders import GPU_NODE, PLAN, SITE, SPEC
 from tests.checks.cases import NOW, ONE_GPU, REMOTE, Example, case
 from windlass.core.case import DataSeen
-from windlass.core.facts import Facts, SeenQuota
+from windlass.core.facts import Facts, SeenQuota, SeenSet
 from windlass.core.run import Data, Staging
 from windlass.core.site import Area, Rules
 
@@ -29,7 +29,24 @@ def staged(stage: Staging) -> dict[str, Data]:
     return {"set": Data(source="set", stage=stage)}
 
 
+LEFT = replace(SPEC, data=staged(Staging.SHARED))
+HERE = DataSeen(name="set", bytes=2 * GB, files=50_000, is_here=True)
+IN_PROJECT = replace(SPEC, data={"set": Data(source="data/my images")})
+BY_NAME = replace(SPEC, data={"set": Data(source="set:imagenet")})
+IMAGENET = SeenSet(name="imagenet", path="/scratch/alice/windlass/data/imagenet", files=50_000, bytes=2 * GB, shards=3)
+
 EXAMPLES = {
+    "C302": Example(
+        trips=case(site=REMOTE, spec=IN_PROJECT, data=(HERE,)),
+        passes=case(site=REMOTE, spec=IN_PROJECT, data=(replace(HERE, is_sent=True),)),
+        says="data.set (data/my images, 50000 files, 2 GB) lies on this laptop and does not travel with the code",
+        also_trips=(case(site=REMOTE, spec=IN_PROJECT, data=(replace(HERE, is_missing=True),)),),
+        also_passes=(
+            case(spec=IN_PROJECT, data=(HERE,)),  # the run stays on this machine
+            case(site=REMOTE, spec=IN_PROJECT, data=(replace(HERE, is_here=False),)),
+            case(site=REMOTE, spec=IN_PROJECT),
+        ),
+    ),
     "C410": Example(
         trips=case(site=STORED, data=(MANY,)),
         passes=case(site=STORED, data=(replace(MANY, files=1_000_000),)),
@@ -56,14 +73,14 @@ EXAMPLES = {
         ),
     ),
     "C412": Example(
-        trips=case(site=ADVISED, plan=ONE_GPU, data=(SET,)),
-        passes=case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=51 * GB),)),  # the disk has 50 GB
+        trips=case(site=ADVISED, plan=ONE_GPU, data=(SET,), spec=LEFT),
+        passes=case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=51 * GB),), spec=LEFT),  # the disk has 50 GB
         says="data.set has 9.0 GB; up to 10 GB alpha advises to load it into memory at the start",
-        also_trips=(case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=11 * GB),)),),
+        also_trips=(case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=11 * GB),), spec=LEFT),),
         also_passes=(
-            case(plan=ONE_GPU, data=(SET,)),
-            case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=1000),)),
-            case(site=ADVISED, data=(SET,), spec=replace(SPEC, data=staged(Staging.SHARED))),
+            case(plan=ONE_GPU, data=(SET,), spec=LEFT),
+            case(site=ADVISED, plan=ONE_GPU, data=(replace(SET, bytes=1000),), spec=LEFT),
+            case(site=ADVISED, data=(SET,), spec=replace(SPEC, data=staged(Staging.AUTO))),  # chosen by itself
         ),
     ),
     "C413": Example(
@@ -92,7 +109,30 @@ EXAMPLES = {
         trips=case(spec=ON_SCRATCH, data=(DataSeen(name="set", is_missing=True),)),
         passes=case(spec=ON_SCRATCH, data=(DataSeen(name="set", files=0),)),
         says="data.set should be /scratch/alice/set.tar, and alpha has nothing there",
-        also_passes=(case(spec=ON_SCRATCH),),
+        also_passes=(
+            case(spec=ON_SCRATCH),
+            case(spec=ON_SCRATCH, data=(DataSeen(name="set", is_missing=True, is_here=True),)),  # C302
+        ),
+    ),
+    "C418": Example(
+        trips=case(spec=BY_NAME, facts=Facts(data_sets=(), data_names=("imagenet-1k", "coco"))),
+        passes=case(spec=BY_NAME, facts=Facts(data_sets=(IMAGENET,), data_names=("imagenet",))),
+        says="data.set is the data set 'imagenet', and alpha has none of that name; did you mean 'imagenet-1k'?",
+        also_trips=(case(spec=BY_NAME, facts=Facts(data_sets=())),),
+        also_passes=(case(spec=BY_NAME), case(spec=ON_SCRATCH, facts=Facts(data_sets=()))),
+    ),
+    "C419": Example(
+        trips=case(spec=BY_NAME, facts=Facts(data_sets=(replace(IMAGENET, problem="its card cannot be read: bad"),))),
+        passes=case(spec=BY_NAME, facts=Facts(data_sets=(IMAGENET,))),
+        says="data.set: the data set imagenet at /scratch/alice/windlass/data/imagenet cannot be used: "
+        "its card cannot be read: bad",
+        also_trips=(
+            case(
+                spec=BY_NAME,
+                facts=Facts(data_sets=(replace(IMAGENET, kind="missing", is_pointer=True, problem="no such file"),)),
+            ),
+        ),
+        also_passes=(case(spec=BY_NAME), case(spec=ON_SCRATCH)),
     ),
     "C416": Example(
         trips=case(

@@ -1,11 +1,11 @@
-"""C301 to C305: what must be there before the command can run."""
+"""C301, C303 to C305: what must be there before the command can run."""
 
 from dataclasses import replace
 
 from tests.builders import PLAN, SITE, SPEC
 from tests.checks.cases import Example, case
 from windlass.core.facts import Facts
-from windlass.core.run import Data, Environment, RunSpec
+from windlass.core.run import Environment, RunSpec
 from windlass.core.site import ModuleSystem, Software
 
 
@@ -18,11 +18,6 @@ EXAMPLES = {
         trips=case(spec=replace(SPEC, environment=Environment(venv="requirements.txt"))),
         passes=case(spec=replace(SPEC, environment=Environment(venv="env", activate="source env/bin/activate"))),
         says="environment.venv = 'requirements.txt' is not built by this version",
-    ),
-    "C302": Example(
-        trips=case(spec=replace(SPEC, data={"set": Data(source="$SCRATCH/set.tar")})),
-        passes=case(),
-        says="data.set ($SCRATCH/set.tar) is not moved by this version: it must already be at the site",
     ),
     "C303": Example(
         trips=case(plan=replace(PLAN, modules=("gcc", "cuda"))),

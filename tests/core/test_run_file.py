@@ -293,7 +293,7 @@ def test_a_key_in_the_wrong_table_is_sent_to_the_right_one() -> None:
 
 
 def test_an_override_is_checked_though_nothing_is_missing_in_it() -> None:
-    values = tomllib.loads("[site.narval.resources]\nnods = 2\n[site.narval.data.set]\nstage = 'local'")
+    values = tomllib.loads("[site.narval.resources]\nnods = 2\n[site.narval.data.set]\nstage = 'node'")
 
     assert [one.key for one in find_problems(values)] == ["site.narval.resources.nods"]
 

@@ -244,6 +244,11 @@ EXAMPLES: dict[str, Example] = {
         says="it touched memory that is not its own (segmentation fault): often two libraries that do not fit together",
         sets=(("run.env.PYTHONFAULTHANDLER", '"1"'),),
     ),
+    "D218": Example(
+        trips=after(replace(FAILED, exit_code=123, reason="data.x cannot be extracted on the nodes: it is too large")),
+        passes=after(replace(FAILED, exit_code=123, reason="ended with 123")),
+        says="data.x cannot be extracted on the nodes: it is too large",
+    ),
     "D301": Example(
         trips=after(replace(RECORD, state=RunState.OUT_OF_TIME, reason="all links are used", link=3, links=3)),
         passes=after(FAILED),

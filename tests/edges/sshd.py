@@ -18,6 +18,7 @@ from tests.cluster.cluster import wait_until
 class Sshd:
     folder: Path
     port: int
+    address: str = "127.0.0.1"
 
     @property
     def config(self) -> Path:
@@ -30,14 +31,11 @@ class Sshd:
     def count_logins(self) -> int:
         return self.log.count("Accepted publickey")
 
-    def write_config(self, *lines: str, known: str | None = None, key: str = "user") -> Path:
-        """The client's configuration for the host `site`, also called `gate`; extra lines come first, so they win."""
-        known_hosts = self.folder / "known_hosts"
-        known_hosts.write_text(f"[127.0.0.1]:{self.port} {known}\n" if known is not None else "")
-        text = [
-            *lines,
-            "Host site gate",
-            "HostName 127.0.0.1",
+    def make_lines(self, names: str, *, known_hosts: Path, key: str = "user") -> list[str]:
+        """How a client reaches this one, under these names."""
+        return [
+            f"Host {names}",
+            f"HostName {self.address}",
             f"Port {self.port}",
             f"User {getpass.getuser()}",
             f"IdentityFile {self.folder / key}",
@@ -46,6 +44,12 @@ class Sshd:
             f"UserKnownHostsFile {known_hosts}",
             "GlobalKnownHostsFile /dev/null",
         ]
+
+    def write_config(self, *lines: str, known: str | None = None, key: str = "user") -> Path:
+        """The client's configuration for the host `site`, also called `gate`; extra lines come first, so they win."""
+        known_hosts = self.folder / "known_hosts"
+        known_hosts.write_text(f"[{self.address}]:{self.port} {known}\n" if known is not None else "")
+        text = [*lines, *self.make_lines("site gate", known_hosts=known_hosts, key=key)]
         self.config.write_text("\n".join(text) + "\n")
         return self.config
 
@@ -64,18 +68,18 @@ def skip_without_sshd() -> str:
 
 
 @contextmanager
-def run_sshd(folder: Path, options: Sequence[str] = ()) -> Iterator[Sshd]:
+def run_sshd(folder: Path, options: Sequence[str] = (), *, address: str = "127.0.0.1") -> Iterator[Sshd]:
     program = skip_without_sshd()
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     for name in ("host", "user", "stranger"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
-    server = Sshd(folder=folder, port=find_free_port())
+    server = Sshd(folder=folder, port=find_free_port(), address=address)
     (folder / "authorized_keys").write_text((folder / "user.pub").read_text())
     lines = [
         *options,
         f"Port {server.port}",
-        "ListenAddress 127.0.0.1",
+        f"ListenAddress {address}",
         f"HostKey {folder / 'host'}",
         f"AuthorizedKeysFile {folder / 'authorized_keys'}",
         f"PidFile {folder / 'pid'}",

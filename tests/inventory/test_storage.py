@@ -11,7 +11,7 @@ from windlass.checks import run_checks
 from windlass.core.case import Case, DataSeen
 from windlass.core.facts import Facts, SeenQuota
 from windlass.core.job import make_script
-from windlass.core.run import Data, Resources
+from windlass.core.run import Data, Resources, Staging
 
 ONE = Resources(gpus=1, time=HOUR)
 DAY_S = 86_400
@@ -67,7 +67,8 @@ def test_imagenet_has_more_files_than_scratch_takes() -> None:
     [pytest.param(9, "memory", id="CA-13"), pytest.param(50, "node", id="CA-14"), pytest.param(200, None, id="CA-15")],
 )
 def test_data_is_kept_as_near_as_its_size_allows(gigabytes: int, stage: str | None) -> None:
-    case = make_case("narval", ONE, data=(DataSeen(name="set", bytes=gigabytes * GB, files=10),))
+    spec = replace(SPEC, data={"set": Data(source="/scratch/set.tar", stage=Staging.SHARED)})
+    case = make_case("narval", ONE, spec=spec, data=(DataSeen(name="set", bytes=gigabytes * GB, files=10),))
 
     assert [code for code in list_codes(case) if code == "C412"] == (["C412"] if stage else [])
     if stage:

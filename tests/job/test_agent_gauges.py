@@ -11,8 +11,8 @@ import pytest
 
 from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
 from windlass.edges.job_zip import make_job_zip
-from windlass_job.agent.cgroups import find_folders
 from windlass_job.agent.gpus import GpuReader, Tool, read_nvidia, read_rocm
+from windlass_job.cgroups import find_folders
 
 # The first line is an H200's; `[N/A]` is what a GPU in MIG mode says of its utilisation.
 NVIDIA = """\

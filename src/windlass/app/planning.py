@@ -4,10 +4,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.data_seen import add_data_sets, look_at_data
 from windlass.app.nodes_seen import recall_node
 from windlass.app.session import Session
 from windlass.checks import run_checks
-from windlass.core.case import Case, DataSeen
+from windlass.core.case import Case
 from windlass.core.dependency import list_awaited
 from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Finding, Severity
@@ -21,11 +22,8 @@ from windlass.core.seen.node_probe import learn_from
 from windlass.core.selection import list_outputs
 from windlass.core.site import Site
 from windlass.core.toml.layers import Flag
-from windlass.edges.data_size import measure_data
-from windlass.edges.folders import find_home
 from windlass.edges.project_code import load_project_code
 from windlass.edges.settings import load_run_spec
-from windlass.edges.site_data import fetch_data_seen
 from windlass.edges.snapshot import Snapshot, take_snapshot
 from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded, UsageError
 from windlass.launchers import LAUNCHERS
@@ -77,9 +75,12 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
     site = learn_from(session.site(wanted.site), recall_node(session, wanted.site))
     snapshot = snapshot_project(session, wanted.project, spec)
     facts, note = _look(session, site, offline_ok=offline_ok) if known is None else (known, NOT_ASKED)
+    if note is None:
+        facts = add_data_sets(session, site, spec, facts)
+    data = look_at_data(session, snapshot, spec, site, facts if note is None else None)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
     code = load_project_code(snapshot.project, snapshot.manifest, spec.command)
-    plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code)
+    plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code, data=data)
     case = Case(
         spec=spec,
         plan=plan,
@@ -88,7 +89,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         snapshot_mb=snapshot.total_bytes / 1e6,
         snapshot_files=len(snapshot.manifest.files),
         code=code,
-        data=_look_at_data(session, wanted.project, spec, site if note is None else None),
+        data=data,
         awaited=_look_at_awaited(session, site, plan) if note is None else None,
         now=session.clock(),
     )
@@ -134,10 +135,3 @@ def _look_at_awaited(session: Session, site: Site, plan: Plan) -> tuple[JobSeen,
     if plan.dependency is None or not list_awaited(plan.dependency):
         return None
     return session.cluster(site).look_at_known(list_awaited(plan.dependency))
-
-
-def _look_at_data(session: Session, project: Path, spec: RunSpec, site: Site | None) -> tuple[DataSeen, ...]:
-    """Where it lies on this machine, else at the site, when that can be reached."""
-    here = measure_data(project, spec.data, find_home(session.environ))
-    elsewhere = {name: one for name, one in spec.data.items() if name not in {seen.name for seen in here}}
-    return here if site is None or not elsewhere else here + fetch_data_seen(session.host(site), elsewhere)

@@ -9,7 +9,7 @@ from windlass.core.job import make_code_folder
 from windlass.core.plan import Plan
 from windlass.core.rehearsal.evidence import Sample
 from windlass.core.rehearsal.stage import fill_in
-from windlass.core.run import RunSpec
+from windlass.core.run import SET, Data, RunSpec
 from windlass.edges.data_sample import copy_sample
 from windlass.edges.folders import find_home
 from windlass.pocket.world import Seen
@@ -18,16 +18,17 @@ _SOURCED = re.compile(r"(?:^|[;&|]\s*|\s)(?:source|\.)\s+([\"']?)(\S+?)\1(?:\s|;
 
 
 def lay_samples(
-    stage: Stage, spec: RunSpec, project: Path, environ: Mapping[str, str]
+    stage: Stage, spec: RunSpec, plan: Plan, sets: Path, environ: Mapping[str, str]
 ) -> tuple[tuple[Sample, ...], tuple[Seen, ...]]:
-    """Data outside of the project: what was laid, and what the world must show besides."""
+    """Data outside of the project: what was laid, and what the world must show besides. sets: those of this laptop."""
+    paths = {one.name: one.path for one in plan.data}
     samples: list[Sample] = []
     shown: list[Seen] = []
     for name, data in spec.data.items():
         if _is_in_project(data.source):
             continue
-        source = _find_here(data.source, environ)
-        place = fill_in(data.source, stage.variables)
+        source = _find_here(data, sets, environ)
+        place = fill_in(paths.get(name, data.source), stage.variables)
         if source is None:
             samples.append(Sample(name=name, source=data.source, why_not=_tell_absence(data.source)))
             continue
@@ -81,10 +82,13 @@ def _lay(name: str, written: str, source: Path, target: Path, place: str) -> Sam
 
 
 def _is_in_project(source: str) -> bool:
-    return not source.startswith(("/", "~", "$")) and "://" not in source
+    return not source.startswith(("/", "~", "$", SET)) and "://" not in source
 
 
-def _find_here(source: str, environ: Mapping[str, str]) -> Path | None:
+def _find_here(data: Data, sets: Path, environ: Mapping[str, str]) -> Path | None:
+    if data.set_name is not None:
+        return sets / data.set_name if (sets / data.set_name).exists() else None
+    source = data.source
     if "://" in source:
         return None
     home = find_home(environ)

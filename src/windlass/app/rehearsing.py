@@ -127,7 +127,8 @@ class _Conductor:
 
     def conduct(self) -> Evidence:
         site, plan = self._planned.site, self._planned.plan
-        samples, shown = lay_samples(self._stage, self._planned.spec, self._planned.project, self._session.environ)
+        sets = Path(self._session.site("here").root) / wire.DATA
+        samples, shown = lay_samples(self._stage, self._planned.spec, self._planned.plan, sets, self._session.environ)
         if any(is_under(one.target, "/tmp") for one in shown):  # a node's own /tmp would hide it
             self._stage = replace(self._stage, node_folders=())
         stand_ins = lay_stand_ins(self._stage, plan)

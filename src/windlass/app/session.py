@@ -79,6 +79,17 @@ class Session:
             self._hosts[site.name] = self._open_host(site)
         return self._hosts[site.name]
 
+    def transfer_host(self, site: "Site") -> "Host":
+        """For long work on files: the transfer node, where it sees the site's root, else the login node."""
+        from windlass.edges.data_route import make_transfer_site
+
+        there, key = make_transfer_site(site), f"{site.name} for data"
+        if there is site or site.login.transfer_root:
+            return self.host(site)
+        if key not in self._hosts:
+            self._hosts[key] = self._open_host(there)
+        return self._hosts[key]
+
     def cluster(self, site: "Site") -> "Cluster":
         if site.name not in self._clusters:
             from windlass.edges.cluster import Cluster

@@ -6,6 +6,7 @@ from windlass.core.case import Case, DataSeen
 from windlass.core.finding import Finding, Severity
 from windlass.core.run import Staging
 from windlass.core.seen.areas import find_area, find_quota
+from windlass.core.shell import quote
 
 _GB = 1e9
 _MANY_FILES = 100_000
@@ -13,6 +14,26 @@ _SMALL_FILES = 10_000
 _SMALL_BYTES = 1_000_000
 _DAY_S = 86_400
 _HARDLY_ANY_GB = 0.1
+
+
+def data_stays_on_the_laptop(case: Case) -> Iterator[Finding]:
+    """The data lies on this laptop only: code travels with a run, data does not.
+
+    `windlass data send` packs it and brings it to the site once; each run then names it as `set:NAME`.
+    """
+    for one in case.data:
+        if case.site.is_local or not one.is_here or one.is_sent or one.name not in case.spec.data:
+            continue
+        source = case.spec.data[one.name].source
+        size = "" if one.bytes is None else f", {_at_least(one)}{one.files} files, {one.bytes / _GB:.2g} GB"
+        yield Finding(
+            code="C302",
+            severity=Severity.WARNING,
+            message=f"data.{one.name} ({source}{size}) lies on this laptop and does not travel with the code",
+            hint=f"windlass data send {quote(source)} --name {one.name} --on {case.site.name}\n"
+            f'[data.{one.name}] source = "set:{one.name}"',
+            fact=f"ls {source} at {case.site.name}" if one.is_missing else "the files that go along with the run",
+        )
 
 
 def data_does_not_fit(case: Case) -> Iterator[Finding]:
@@ -33,7 +54,7 @@ def data_does_not_fit(case: Case) -> Iterator[Finding]:
             code="C410",
             severity=Severity.WARNING,
             message=f"data.{one.name} has {told}",
-            hint="pack it into few large files (tar, HDF5, LMDB, TFRecord), or bring it to another area",
+            hint=_tell_packing(case, one) + ", or another format: windlass data convert (TFRecord, HDF5, LMDB)",
             fact=(seen.source if seen else "") or f"storage.{name} of {case.site.name}",
         )
 
@@ -51,7 +72,7 @@ def too_many_small_files(case: Case) -> Iterator[Finding]:
                 code="C411",
                 severity=Severity.WARNING if one.files >= _MANY_FILES else Severity.ADVICE,
                 message=f"data.{one.name} has {_at_least(one)}{one.files} files of {mean / 1e6:.2g} MB on average",
-                hint=f"tar cf {one.name}.tar FOLDER, and unpack it on the node's own disk: {case.site.local_scratch}",
+                hint=_tell_packing(case, one),
                 fact=f"the files of data.{one.name}",
             )
 
@@ -59,13 +80,14 @@ def too_many_small_files(case: Case) -> Iterator[Finding]:
 def data_could_lie_nearer(case: Case) -> Iterator[Finding]:
     """Small data fits into memory, larger data onto the node's own disk; only what is larger is read from afar.
 
-    Read from the shared file system in every epoch, data makes GPUs wait.
+    Read from the shared file system in every epoch, data makes GPUs wait. Without `stage` the nearest place that holds
+    it is chosen; here the run file says that it is to stay where it is.
     """
     rules, disk = case.site.rules, _find_local_disk_gb(case)
     for one in case.data:
         wanted = case.spec.data[one.name].stage if one.name in case.spec.data else Staging.AUTO
         gigabytes = (one.bytes or 0) / _GB
-        if wanted is not Staging.AUTO or one.bytes is None or gigabytes < _HARDLY_ANY_GB:
+        if wanted is not Staging.SHARED or one.bytes is None or gigabytes < _HARDLY_ANY_GB:
             continue
         if rules.data_in_memory_gb is not None and gigabytes <= rules.data_in_memory_gb and not one.is_partial:
             limit, place, rule = rules.data_in_memory_gb, "load it into memory at the start", "data_in_memory_gb"
@@ -110,7 +132,7 @@ def data_is_missing(case: Case) -> Iterator[Finding]:
     Login nodes were asked; a folder that only compute nodes have is not seen from there.
     """
     for one in case.data:
-        if one.is_missing and one.name in case.spec.data:
+        if one.is_missing and not one.is_here and one.name in case.spec.data:
             source = case.spec.data[one.name].source
             yield Finding(
                 code="C417",
@@ -124,7 +146,8 @@ def data_is_missing(case: Case) -> Iterator[Finding]:
 def data_may_be_purged(case: Case) -> Iterator[Finding]:
     """The data lies on an area where files that nobody used for a while are removed, perhaps before the run ends."""
     for name, data in case.spec.data.items():
-        area = find_area(data.source, case.site, case.facts)
+        known = case.facts.data_set(data.set_name)
+        area = find_area(known.path if known else data.source, case.site, case.facts)
         if area is None or area.purge_days is None:
             continue
         seen = next((one for one in case.data if one.name == name), None)
@@ -159,6 +182,14 @@ def tmp_is_memory(case: Case) -> Iterator[Finding]:
             hint=f"use {case.site.local_scratch}",
             fact=f"rules.tmp_in_memory of {case.site.name}",
         )
+
+
+def _tell_packing(case: Case, one: DataSeen) -> str:
+    """The command that makes few files of many, where the data lies."""
+    data = case.spec.data.get(one.name)
+    source = quote(data.source) if data else "FOLDER"
+    verb = "send" if one.is_here else "pack"
+    return f"windlass data {verb} {source} --name {one.name} --on {case.site.name}"
 
 
 def _find_local_disk_gb(case: Case) -> float | None:

@@ -27,16 +27,6 @@ def environment_is_not_built(case: Case) -> Iterator[Finding]:
             )
 
 
-def data_is_not_staged(case: Case) -> Iterator[Finding]:
-    """This version reads [data.NAME] but does not move the data yet. Paths in your code must exist at the site."""
-    for name, data in case.spec.data.items():
-        yield Finding(
-            code="C302",
-            severity=Severity.WARNING,
-            message=f"data.{name} ({data.source}) is not moved by this version: it must already be at the site",
-        )
-
-
 def modules_without_module_system(case: Case) -> Iterator[Finding]:
     """Modules are asked for and the site has no module command: the job would stop at its first line."""
     if case.plan.modules and case.site.software.modules is ModuleSystem.NONE:

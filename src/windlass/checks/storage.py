@@ -144,7 +144,9 @@ def _list_places(case: Case) -> Iterator[tuple[str, str, bool]]:
         if text:
             yield f"environment.{kind}", text, True
     for name, data in spec.data.items():
-        yield f"data.{name}", data.source, True
+        known = case.facts.data_set(data.set_name)
+        if known is not None or data.set_name is None:
+            yield f"data.{name}", known.path if known else data.source, True
     for name, value in spec.env.items():
         yield f"run.env.{name}", value, False
     yield "run.command", spec.command, False

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("resume", "Go on with a run from its checkpoints."),
     "fetch": ("fetch", "Bring a run's results home."),
     "rm": ("rm", "Remove runs, at the site and here."),
+    "data": ("data", "Pack data sets, bring them to a site, look after them there."),
     "login": ("login", "Open one shared ssh connection to a site."),
     "logout": ("logout", "Close the connection to a site."),
     "sites": ("sites", "List the sites."),

@@ -42,6 +42,11 @@ def _list_accounts(site: Site) -> Iterator[Line]:
 
 def _list_transfers(site: Site) -> Iterator[Line]:
     login = site.login
+    if login.transfer_root:
+        yield (
+            "data lands",
+            f"in {login.transfer_root} of {login.transfer_host or login.host}; the login node takes it on",
+        )
     yield "globus", login.globus
     if login.globus_after is not None:
         yield "large data", f"by Globus when it takes longer than {format_duration(login.globus_after)}"

@@ -19,6 +19,8 @@ class DataSeen:
     files: int | None = None
     is_missing: bool = False  # it should be at the site, and is not
     is_partial: bool = False  # there is more: counting was given up
+    is_here: bool = False  # seen on this laptop, and not (yet) at the site
+    is_sent: bool = False  # it lies in the project, and goes along with the code
     oldest: float | None = None  # when the file that was used least recently was last used, seconds since 1970
 
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 _NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 _NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
+_NO_WORDS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +135,29 @@ class SeenQuota:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeenSet:
+    """A data set of the site's: one that was sent or packed there, or one that a name was given to."""
+
+    name: str
+    path: str
+    kind: str = "packed"  # "packed", "folder", "file"; "partial": never finished; "missing": its pointer leads nowhere
+    files: int | None = None  # in it, not at the site: of a packed set those are `shards` and their indexes
+    bytes: int | None = None
+    shards: int | None = None
+    archived: int | None = None  # bytes of the shards
+    classes: int | None = None
+    problem: str | None = None  # why it cannot be used as it is
+    owner: str | None = None
+    group: str | None = None
+    mode: int | None = None
+    readers: str | None = None  # "all", "group" or "owner"
+    oldest_use: float | None = None  # when the file that was used least recently was last used, seconds since 1970
+    about: Mapping[str, str] = field(default_factory=lambda: _NO_WORDS)
+    is_pointer: bool = False  # it lies elsewhere; ROOT/data only names it
+    of_the_site: bool = False  # the site file names it: the centre's own
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """One survey of one site for one user."""
 
@@ -165,6 +189,8 @@ class Facts:
     inside_job: str | None = None  # the shell that asked sits in an allocation of this number
     architecture: str | None = None  # of the login node: "x86_64"
     glibc: str | None = None  # of the login node
+    data_sets: tuple[SeenSet, ...] | None = None  # those that the run names; never kept, always just looked at
+    data_names: tuple[str, ...] | None = None  # of all data sets there are, as far as was looked
     taken_at: float | None = None  # seconds since 1970
 
     def partition(self, name: str) -> SeenPartition | None:
@@ -172,6 +198,9 @@ class Facts:
 
     def seen_qos(self, name: str | None) -> SeenQos | None:
         return next((one for one in self.qos or () if one.name == name), None)
+
+    def data_set(self, name: str | None) -> SeenSet | None:
+        return next((one for one in self.data_sets or () if one.name == name), None)
 
     def balance(self, account: str | None) -> Balance | None:
         return next((one for one in self.balances or () if one.account == account), None)

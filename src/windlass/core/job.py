@@ -1,5 +1,7 @@
 """The job script of a plan, as an expert would have written it by hand."""
 
+import json
+
 from windlass.core.chain import list_submissions
 from windlass.core.plan import Plan
 from windlass.core.shell import (
@@ -8,6 +10,7 @@ from windlass.core.shell import (
     quote,
     quote_all,
     quote_directive,
+    quote_with_variables,
     refuse_control_characters,
 )
 from windlass.core.site import ChainStyle, GpuDialect
@@ -194,6 +197,10 @@ def _environment(plan: Plan) -> str:
     ]
     if plan.host_suffix:
         lines.append(f"export {wire.ENV_HOST_SUFFIX}={quote(plan.host_suffix)}")
+    lines += [
+        f"export {wire.make_data_variable(one.name)}={quote_with_variables(one.path)}"
+        for one in sorted(plan.data, key=lambda one: one.name)
+    ]
     lines += [format_export(name, value) for name, value in sorted(plan.network_env.items())]
     lines += [format_export(name, value) for name, value in sorted(plan.launch_env.items())]
     lines += [format_export(name, value) for name, value in sorted(plan.env.items())]
@@ -221,9 +228,35 @@ def _start(plan: Plan) -> str:
 
 def _agent_options(plan: Plan) -> str:
     """With `=`: a value may begin with a hyphen."""
-    named = (("done-file", plan.done_file), ("done-pattern", plan.done_pattern), ("gpus", plan.gpus_per_node))
+    named = (
+        ("done-file", plan.done_file),
+        ("done-pattern", plan.done_pattern),
+        ("gpus", plan.gpus_per_node),
+        ("data", _describe_data(plan)),
+    )
     options = [f"--{name}={quote(str(value))}" for name, value in named if value]
     return "".join(f"{option} " for option in [*options, *_agent_flags(plan)])
+
+
+def _describe_data(plan: Plan) -> str:
+    """For the agent; where each set lies it finds in its variable."""
+    sets = [
+        {"name": one.name, "stage": one.stage.value, "extract": one.extract}
+        for one in plan.data
+        if "://" not in one.path
+    ]
+    if not sets and not plan.bring_back:
+        return ""
+    described: dict[str, object] = {
+        "sets": sets,
+        "memory_bytes": int(plan.data_in_memory_gb * 1e9),
+        "node_bytes": int(plan.data_on_node_gb * 1e9),
+        "scratch": plan.local_scratch,
+    }
+    if plan.bring_back:
+        every = plan.bring_back_every
+        described |= {"bring_back": list(plan.bring_back), "bring_every_s": every.total_seconds() if every else None}
+    return json.dumps(described)
 
 
 def _agent_flags(plan: Plan) -> list[str]:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from windlass.core.cost import Cost
+from windlass.core.run import Staging
 from windlass.core.site import ChainStyle, GpuDialect
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
@@ -28,6 +29,19 @@ class RunnerUp:
     partition: str
     qos: str | None = None
     why_not: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedData:
+    """One [data.NAME]: where it lies, and where the job reads it."""
+
+    name: str
+    source: str  # as the run file has it
+    path: str  # at the site; may hold variables of the site's
+    stage: Staging  # auto: the job decides by what it finds
+    extract: bool = False
+    bytes: int | None = None
+    files: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +91,12 @@ class Plan:
     network_test: bool = False
     replace_nodes: bool = False
     interface: str | None = None  # the network interface for NCCL and Gloo
+    data: tuple[PlannedData, ...] = ()
+    data_in_memory_gb: float = 10.0  # up to so much goes into memory where the job decides
+    data_on_node_gb: float = 100.0  # and so much onto the node's own disk
+    local_scratch: str = "$SLURM_TMPDIR"
+    bring_back: tuple[str, ...] = ()
+    bring_back_every: timedelta | None = None
     modules: tuple[str, ...] = ()
     purge_modules: bool = False
     login_shell: bool = False  # `module` exists only in a login shell

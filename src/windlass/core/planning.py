@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from windlass.core.case import DataSeen
 from windlass.core.chain import Links, choose_notice, cut_into_links
 from windlass.core.cost import make_cost
 from windlass.core.facts import Facts
@@ -20,6 +21,7 @@ from windlass.core.run import RunSpec
 from windlass.core.site import Accounting, CostUnit, GpuDialect, Site
 from windlass.core.source.code import NO_CODE, Code
 from windlass.core.source.reach import find_reached
+from windlass.core.staging import find_local_disk_gb, get_limits_gb, plan_data
 from windlass.core.units import format_human_duration
 from windlass.errors import PlanError
 from windlass_job import wire
@@ -45,6 +47,7 @@ def make_plan(
     *,
     launchers: Mapping[str, Launcher],
     code: Code = NO_CODE,
+    data: Sequence[DataSeen] = (),
 ) -> Plan:
     """Fill every gap in the spec with the site's facts."""
     queues = make_queues(site, facts)
@@ -69,13 +72,33 @@ def make_plan(
     )
     exclusive = bool(spec.resources.exclusive)
     size = make_size(place, share, tasks=tasks, is_exclusive=exclusive, bills_the_largest=facts.bills_the_largest)
-    reasons = (*choice.reasons, gpu_reason, time_reason, link_reason, launcher_reason, *share.reasons, *cuts)
+    folder = f"{facts.root or site.root}/{wire.RUNS}/{attempt.run_id}"
+    planned, data_reasons = plan_data(
+        spec,
+        site,
+        facts,
+        run_folder=folder,
+        memory_mb=share.memory_mb or queue.memory_mb,
+        disk_gb=find_local_disk_gb(site, queue.name),
+        seen=data,
+    )
+    in_memory_gb, on_node_gb = get_limits_gb(site)
+    reasons = (
+        *choice.reasons,
+        gpu_reason,
+        time_reason,
+        link_reason,
+        launcher_reason,
+        *share.reasons,
+        *data_reasons,
+        *cuts,
+    )
     plan = Plan(
         run_id=attempt.run_id,
         number=attempt.number,
         first_link=attempt.first_link,
         site=site.name,
-        folder=f"{facts.root or site.root}/{wire.RUNS}/{attempt.run_id}",
+        folder=folder,
         command=spec.command,
         workdir=spec.workdir,
         launcher=launcher.name,
@@ -111,6 +134,12 @@ def make_plan(
         network_test=shape.nodes > 1 if spec.network_test is None else spec.network_test,
         replace_nodes=spec.replace_nodes and site.rules.jobs_submit_jobs is not False,
         interface=site.network.interface,
+        data=planned,
+        data_in_memory_gb=in_memory_gb,
+        data_on_node_gb=on_node_gb,
+        local_scratch=site.local_scratch,
+        bring_back=spec.bring_back,
+        bring_back_every=spec.bring_back_every,
         modules=tuple(dict.fromkeys((*site.software.always_load, *spec.environment.modules))),
         purge_modules=_choose_purge(spec, site),
         login_shell=site.software.modules.value != "none",

@@ -106,6 +106,8 @@ class RunSpec:
     max_mb: int = 200  # the code may be this large; data does not travel with it
     max_files: int = 10_000  # the code may have this many files
     results: tuple[str, ...] = ()  # patterns of what `windlass fetch` brings home
+    bring_back: tuple[str, ...] = ()  # patterns of what comes back from $WINDLASS_NODE_DIR, the node's own disk
+    bring_back_every: timedelta | None = None  # also while the training runs; default: at its end only
     env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # variables of the command
     secrets: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # NAME -> "env:X" | "file:PATH" | "command:..."
     resources: Resources = field(default_factory=Resources)

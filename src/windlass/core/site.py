@@ -52,6 +52,7 @@ class Login:
     port: int | None = None  # when it is not 22
     jump: tuple[str, ...] = ()  # hosts on the way, the first first
     transfer_host: str | None = None  # for large data
+    transfer_root: str | None = None  # a folder there where data lands, when only the login node can write to `root`
     options: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # ssh -o NAME=value
     login_shell: bool = False  # Slurm or variables such as $SCRATCH are there only in a login shell
     vpn: str | None = None  # what to connect to first, in words

@@ -1,9 +1,10 @@
-"""How the deputy gets to a host without a file there: a bootstrap on the command line, its source on stdin."""
+"""How our code gets to a host without a file there: a bootstrap on the command line, its source on stdin."""
 
 import json
 import zlib
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from windlass.core.shell import quote
 
@@ -21,7 +22,27 @@ _MODULES = (
     "deputy_folders",
     "deputy_update",
     "deputy_runs",
+    "deputy_data",
+    "deputy_data_changes",
     "deputy",
+)
+
+# What receives and gives large data, in a session of its own.
+PORTER = (
+    "wire",
+    "disk",
+    "shards",
+    "shards.tarring",
+    "shards.index",
+    "shards.card",
+    "shards.folder",
+    "shards.verifying",
+    "porter_line",
+    "receiving_lock",
+    "receiving_parts",
+    "receiving",
+    "giving",
+    "porter",
 )
 
 # Runs one line of stdin. It has no quote, $, !, backslash or newline: sh, bash, csh, tcsh and fish all pass it on as it
@@ -49,9 +70,11 @@ package = sys.modules["windlass_job"] = type(sys)("windlass_job")
 package.__path__ = []
 for name, source in json.loads(zlib.decompress(b"".join(pieces)).decode("utf-8")):
     module = sys.modules["windlass_job." + name] = type(sys)("windlass_job." + name)
-    setattr(package, name, module)
+    above, _, last = ("windlass_job." + name).rpartition(".")
+    setattr(sys.modules[above], last, module)
+    module.__path__ = []
     exec(compile(source, "windlass_job/" + name + ".py", "exec"), module.__dict__)
-package.deputy.main({nonce!r})
+module.main({nonce!r})
 """
 
 
@@ -63,18 +86,24 @@ def make_remote_command(python: str, *, login_shell: bool = False) -> str:
     return f"{command} '{BOOTSTRAP}'"
 
 
-def make_opening(nonce: str) -> bytes:
-    """The first bytes of a conversation: the loader as one line, then the deputy's source."""
-    bundle = _make_bundle()
+def make_opening(nonce: str, modules: tuple[str, ...] = _MODULES) -> bytes:
+    """The first bytes of a conversation: the loader as one line, then the source. The last module's `main` is run."""
+    bundle = _make_bundle(modules)
     loader = _LOADER.format(nonce=nonce, size=len(bundle))
     return f"exec({loader!r})\n".encode("ascii") + bundle
 
 
 @cache
-def _make_bundle() -> bytes:
+def _make_bundle(modules: tuple[str, ...]) -> bytes:
     folder = resources.files("windlass_job")
-    sources = [(name, folder.joinpath(f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES]
+    sources = [(name, _find_source(folder, name).read_text(encoding="utf-8")) for name in modules]
     return zlib.compress(json.dumps(sources).encode(), 9)
+
+
+def _find_source(package: Traversable, name: str) -> Traversable:
+    """shards -> shards/__init__.py, shards.card -> shards/card.py"""
+    place = package.joinpath(*name.split("."))
+    return place / "__init__.py" if place.is_dir() else package.joinpath(*name.split(".")[:-1], f"{place.name}.py")
 
 
 def _quote_program(python: str) -> str:

@@ -43,10 +43,11 @@ class Part:
             raise DiskFull(words, done="what came so far is kept; the same fetch goes on from there") from error
         self.written += len(payload)
 
-    def close(self) -> None:
+    def close(self, *, is_durable: bool = True) -> None:
         try:
             self._file.flush()
-            os.fsync(self._file.fileno())
+            if is_durable:
+                os.fsync(self._file.fileno())
         except OSError as error:
             raise DiskFull(f"{self.path} cannot be written: {error.strerror}") from error
         finally:

@@ -78,14 +78,19 @@ class SshHost:
         return channel
 
     def _explain(self, closed: ChannelClosed) -> WindlassError:
-        host = self._target.host
-        if closed.greeted:
-            reasons = {
-                "silent": "does not answer any more",
-                "garbled": "sent an answer mixed with other output",
-            }
-            what = reasons.get(closed.reason, "closed the connection")
-            return ConnectionLost(f"{host} {what}", said=pick_words(closed.words), hint=f"ssh {host}")
-        if closed.exit_code == _SSH_FAILED:
-            return explain_ssh(closed.words, self._site)
-        return explain_start(closed, place=f"at {host}", python=self._site.software.python)
+        return explain_closed(closed, self._site)
+
+
+def explain_closed(closed: ChannelClosed, site: Site) -> WindlassError:
+    """Why a session at a site ended."""
+    host = site.login.host or site.name
+    if closed.greeted:
+        reasons = {
+            "silent": "does not answer any more",
+            "garbled": "sent an answer mixed with other output",
+        }
+        what = reasons.get(closed.reason, "closed the connection")
+        return ConnectionLost(f"{host} {what}", said=pick_words(closed.words), hint=f"ssh {host}")
+    if closed.exit_code == _SSH_FAILED:
+        return explain_ssh(closed.words, site)
+    return explain_start(closed, place=f"at {host}", python=site.software.python)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from windlass.edges.runtime_folder import find_runtime_folder, make_private_folder
+from windlass.edges.ssh_ciphers import find_ciphers
 from windlass.edges.ssh_target import SshTarget
 from windlass.edges.ssh_words import explain_ssh
 from windlass.errors import HostUnreachable, LoginNeeded, WindlassError
@@ -84,6 +85,8 @@ class SshMaster:
             "BatchMode": "no" if interactive else "yes",
         }
         options |= {} if interactive else {"LogLevel": "ERROR"}
+        ciphers = find_ciphers(self._target.make_argv(options={}, flags=("-G",)))
+        options |= {"Ciphers": ciphers} if ciphers else {}
         argv = self._target.make_argv(options=options, flags=("-N", "-f"))
         if interactive:
             code = self._run_in_terminal(argv)

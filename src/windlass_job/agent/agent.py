@@ -37,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus", type=int, default=0, help="how many this node should have")
     parser.add_argument("--network-test", action="store_true", help="first see whether all nodes can talk")
     parser.add_argument("--replace-nodes", action="store_true", help="submit again without those that cannot")
+    parser.add_argument("--data", help="JSON: what the nodes are to hold of it, and what is brought back from them")
     parser.add_argument("--heartbeat", type=float, default=30.0, help="seconds")
     parser.add_argument("--fence-interval", type=float, default=5.0, help="seconds between two looks at the claims")
     parser.add_argument("--gauge-interval", type=float, default=15.0, help="seconds; 0 for none")
@@ -77,6 +78,8 @@ class Agent:
         self._judge = Judge(options, self._env, recorder=self._recorder, report=self._report, signals=self.signals)
         self._fence: Optional[fence.Fence] = None
         self._ports: Optional[ports.PortBlock] = None
+        self._staging: Optional[Any] = None  # a room that most jobs never enter
+        self._keepers = self._start_keepers() if options.data else None
         self.command: Optional[Command] = None
         if self._folder is None:
             self._recorder.note("{} is not set: nothing is recorded".format(wire.ENV_RUN_DIR))
@@ -124,7 +127,31 @@ class Agent:
         missing = tell_missing(self._env, self._options.gpus)
         if missing:
             self._recorder.note(missing)
-        return self._check_nodes() if self._options.network_test else None
+        left = self._check_nodes() if self._options.network_test else None
+        return self._stage_data() if left is None and self._options.data else left
+
+    def _start_keepers(self) -> Optional[Any]:
+        """At once: they need a moment, and wait for orders. They leave when this process does."""
+        from windlass_job.staging import crew
+
+        try:
+            return crew.start(self._env) if self._folder is not None else None
+        except OSError as error:
+            self._recorder.note("the data is read where it lies: {}".format(describe(error)))
+            return None
+
+    def _stage_data(self) -> Optional[int]:
+        from windlass_job.staging import directing
+
+        if self._keepers is None:
+            return None
+        started = self._report.status["started"]
+        self._staging = directing.Staging(self._options.data, self._env, self._recorder, started)
+        problem = self._staging.stage(self._keepers, lambda: self.signals.is_cancelled or self.signals.is_noticed)
+        if problem is None or self.signals.is_cancelled:
+            return None
+        self._recorder.note(problem)
+        return self._end(wire.FAILED, wire.EXIT_DATA, exit_code=wire.EXIT_DATA, reason=problem)
 
     def _check_nodes(self) -> Optional[int]:
         from windlass_job.network import sick_nodes  # most jobs have one node, and need not wait for it
@@ -174,6 +201,8 @@ class Agent:
             self._recorder.note("cannot start {}: {}".format(argv[0], describe(error)))
             return None
         self._recorder.event(wire.COMMAND_STARTED, pid=command.pid)
+        if self._staging is not None:
+            self._staging.begin_bringing()
         if number == 1 and self._folder is not None:
             repeat(self._options.fence_interval, self._judge.copy_progress)
             if self._options.gauge_interval > 0:
@@ -192,6 +221,8 @@ class Agent:
                 self._pass_on(command, "notice")
             elif self.signals.is_cancelled and not command.is_asked_to_stop:
                 self._pass_on(command, "cancel")
+            if self._staging is not None:
+                self._staging.look_at_clock()
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + self._options.heartbeat
                 self._report.put(wire.RUNNING)
@@ -203,6 +234,8 @@ class Agent:
         say(self._explain_stop(why))
         self._recorder.event(wire.STOP_REQUESTED, signal=name, why=why)
         self._report.put(wire.RUNNING, stop_requested=time.time())
+        if self._staging is not None:
+            self._staging.bring()  # what is there: the command may not end in time
         # A cancelled job's steps have been told by Slurm itself.
         command.ask_to_stop(self._stop, (lambda: self._signal_steps(name)) if why == "notice" else None)
 
@@ -225,6 +258,8 @@ class Agent:
         return thread
 
     def _end(self, outcome: str, leave_with: int, **values: Any) -> int:
+        if self._staging is not None:  # before the last word: results are there when the laptop hears it
+            self._staging.end(is_hurried=self.signals.is_cancelled)
         is_verdict = outcome != wire.TERMINATED  # there Slurm knows better, and kills who does not leave soon
         self._report.put(outcome, is_last=is_verdict, ended=time.time(), **values)
         self._recorder.event(wire.LINK_ENDED, outcome=outcome)
@@ -247,6 +282,8 @@ class Agent:
         self._recorder.may_write_status = lambda: False
         self._recorder.note("another job has taken over this run (claim {}): the command was stopped".format(lost.by))
         self._recorder.event(wire.FENCED_OFF, by=lost.by)
+        if self._staging is not None:
+            self._staging.leave(0.0)
         if not lost.is_lost_to_same_job(self._job):
             self._signal_steps("KILL").join(KILL_S)
         lost.tell_stopped()

@@ -7,8 +7,8 @@ import threading
 import time
 from typing import Any, Dict, Mapping
 
-from windlass_job import slurm, wire
-from windlass_job.agent import cgroups, gpus
+from windlass_job import cgroups, slurm, wire
+from windlass_job.agent import gpus
 from windlass_job.bounded import describe, say
 from windlass_job.events import append_line, format_line
 from windlass_job.signals import Signals

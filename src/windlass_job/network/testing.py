@@ -18,7 +18,9 @@ from windlass_job import disk
 from windlass_job.bounded import describe, say
 from windlass_job.network import talking
 from windlass_job.network.judgement import list_peers
-from windlass_job.network.talking import Stuck, TalkError
+from windlass_job.network.talking import Stuck
+from windlass_job.starting import greeting
+from windlass_job.starting.greeting import TalkError
 from windlass_job.starting.interfaces import find_address
 
 TEST_S = 10.0
@@ -170,7 +172,7 @@ class Node:
         problem = ""
         for port in ports:
             try:
-                return [talking.make_listener(address, port)]
+                return [greeting.make_listener(address, port)]
             except OSError as error:
                 problem = "port {} cannot be used here: {}".format(port, describe(error).lower())
         self._problems.append(problem)
@@ -199,7 +201,7 @@ class Node:
             caller.settimeout(ONE_TRY_S)
             # When it is closed nothing of it may linger: the training needs the port.
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            hello = talking.welcome(caller, self._word, self.name, self._data_address)
+            hello = greeting.welcome(caller, self._word, self.name, self._data_address)
             caller.settimeout(TEST_S)
             is_data = hello["use"] == "data"
             if is_data:
@@ -271,16 +273,16 @@ class Node:
     def _talk(self, name: str, address: str, port: int) -> Dict[str, Any]:
         """By the host's name; then, where data goes another way, by the address of its interface."""
         with self._connect(address, port) as calling:
-            told = talking.greet(calling, self._word, self.name, name, "greeting")
+            told = greeting.greet(calling, self._word, self.name, name, "greeting")
         data_address = told.pop("address") or address
         if name == self._next:
             self._right = self._connect(data_address, port)
-            talking.greet(self._right, self._word, self.name, name, "data")
+            greeting.greet(self._right, self._word, self.name, name, "data")
             self._right.settimeout(max(1.0, self._until - time.monotonic()))
             told["mb_s"] = talking.send_bursts(self._right)
         elif data_address != address:
             with self._connect(data_address, port) as calling:
-                talking.greet(calling, self._word, self.name, name, "greeting")
+                greeting.greet(calling, self._word, self.name, name, "greeting")
         if data_address != address:
             told["data_at"] = data_address
         return told

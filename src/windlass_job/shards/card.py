@@ -80,7 +80,11 @@ class Card:
 
 def save_card(card: Card, folder: bytes) -> None:
     """Aside, flushed and renamed: readers see the data set as it was, or as it is now."""
-    disk.replace(os.path.join(folder, os.fsencode(CARD)), disk.make_json(card.as_json()))
+    disk.replace(os.path.join(folder, os.fsencode(CARD)), format_card(card))
+
+
+def format_card(card: Card) -> bytes:
+    return disk.make_json(card.as_json())
 
 
 def load_card(folder: bytes) -> Card:

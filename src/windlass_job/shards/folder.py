@@ -45,7 +45,7 @@ class Folder:
         self.card = load_card(path)
         self._indexes = {}  # type: Dict[int, Index]
         self._handles = {}  # type: Dict[int, int]
-        self._alive = [_list_alive(shard) for shard in self.card.shards]
+        self._alive = [list_alive(shard) for shard in self.card.shards]
         self._ends = []  # type: List[int]
         for shard in self.card.shards:
             self._ends.append((self._ends[-1] if self._ends else 0) + shard.alive)
@@ -105,12 +105,28 @@ class Folder:
                 break
             content += more
         if len(content) != entry.size or (check and zlib.crc32(content) != entry.crc):
-            raise FileDamaged(
-                "{} in {} is damaged: byte {} and the {} that follow are not as they were packed".format(
-                    disk.as_text(entry.name), self.card.shards[entry.shard].name, entry.offset, entry.size
-                )
-            )
+            raise self._make_damage(entry)
         return content
+
+    def iterate_pieces(self, entry: Entry, piece_bytes: int) -> "Iterator[memoryview]":
+        """For files that are too large for memory. Whether they are whole is known, and told, at the end."""
+        handle, done, crc = self._open(entry.shard), 0, 0
+        while done < entry.size:
+            piece = os.pread(handle, min(piece_bytes, entry.size - done), entry.offset + done)
+            if not piece:
+                break
+            crc = zlib.crc32(piece, crc)
+            done += len(piece)
+            yield memoryview(piece)
+        if done != entry.size or crc != entry.crc:
+            raise self._make_damage(entry)
+
+    def _make_damage(self, entry: Entry) -> FileDamaged:
+        return FileDamaged(
+            "{} in {} is damaged: byte {} and the {} that follow are not as they were packed".format(
+                disk.as_text(entry.name), self.card.shards[entry.shard].name, entry.offset, entry.size
+            )
+        )
 
     def get_index(self, shard: int) -> Index:
         if shard not in self._indexes:
@@ -142,7 +158,7 @@ class Folder:
         return self._handles[shard]
 
 
-def _list_alive(shard: "Shard") -> "List[Tuple[int, int]]":
+def list_alive(shard: "Shard") -> "List[Tuple[int, int]]":
     """The ranges between the dead ones."""
     ranges, start = [], 0
     for first, after in shard.dead:

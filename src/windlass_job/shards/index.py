@@ -176,6 +176,10 @@ class Index:
             yield bytes(self._names[start:end])
             start = end
 
+    def iterate_by_name(self) -> "Iterator[int]":
+        """Where the files are, in the order of their names."""
+        return iter(self._by_name)
+
     def find(self, name: bytes) -> "Optional[int]":
         """Where the file of this name is; of several the last, because later ones take the place of earlier ones."""
         low, high = 0, self.count

@@ -27,6 +27,7 @@ from windlass.core.toml.leaves import (
 )
 from windlass.core.toml.reading import Many, Named, Path, Problem, Shape, Table, format_path, read_table
 from windlass.core.units import format_duration
+from windlass_job.wire import make_data_variable
 
 MAX_NODES = 100_000
 MAX_GPUS = 1_000_000
@@ -54,6 +55,8 @@ RUN: dict[str, Shape] = {
     "max_mb": whole(1, 1_000_000),
     "max_files": whole(1, 10_000_000),
     "results": Many(item=relative_path()),
+    "bring_back": Many(item=relative_path()),
+    "bring_back_every": duration(least=timedelta(seconds=30)),
     "env": Named(item=env_value(), check_name=check_env_name),
     "secrets": Named(item=secret(), check_name=check_env_name),
 }
@@ -163,7 +166,24 @@ def _find_conflicts(values: Mapping[str, object]) -> Iterator[Problem]:
     for name in _section(run, "env"):
         if name in secrets:
             yield Problem(path=("run", "env", name), message="is in [run.secrets] too; keep one of them")
+    yield from _find_data_conflicts(_section(values, "data"))
     yield from _find_time_conflicts(values)
+
+
+def _find_data_conflicts(data: Mapping[str, object]) -> Iterator[Problem]:
+    """Two names that jobs could not tell apart, and files that are to lie on the node and are not to be copied."""
+    taken: dict[str, str] = {}
+    for name in data:
+        variable = make_data_variable(name)
+        if variable in taken:
+            yield Problem(
+                path=("data", name), message=f"is called {variable} in jobs, and so is data.{taken[variable]}"
+            )
+        taken.setdefault(variable, name)
+        one = _section(data, name)
+        if one.get("extract") is True and one.get("stage") == Staging.SHARED.value:
+            message = 'cannot go together with stage = "shared": files are extracted on the nodes; keep one of them'
+            yield Problem(path=("data", name, "extract"), message=message)
 
 
 def _find_time_conflicts(values: Mapping[str, object]) -> Iterator[Problem]:

@@ -49,6 +49,7 @@ LOGIN: dict[str, Shape] = {
     "port": whole(1, 65_535),
     "jump": Many(item=word(), most=16),
     "transfer_host": word(),
+    "transfer_root": line(),
     "options": Named(item=line(), check_name=check_name),
     "login_shell": flag(),
     "vpn": line(),

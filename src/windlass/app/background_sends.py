@@ -1,0 +1,302 @@
+"""Sendings that go on without a terminal: one process each, with a log, a place to look at and a way to stop it.
+
+STATE/sends/ID/: order.json (what was asked for), progress.json (how far it is), log, and a lock that its process
+holds: a process that is gone, however it went, is known by that.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from windlass.app.globus_sends import globus_cancel, globus_status, list_globus_sends
+from windlass.app.sending_data import SendOptions, Sent, check_name, send
+from windlass.app.session import Session
+from windlass.core.site import Site
+from windlass.edges.files import make_private_folder, save_file
+from windlass.edges.folders import find_folders
+from windlass.edges.globus import Task
+from windlass.errors import NotFound, TransferBusy, WindlassError
+
+_ORDER = "order.json"
+_PROGRESS = "progress.json"
+_LOG = "log"
+_LOCK = "lock"
+_TELL_S = 1.0
+_STOP_S = 10.0
+_KEPT = 20  # sendings that are over and still listed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    site: str
+    name: str
+    source: str
+    options: SendOptions
+    started: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    pid: int = 0
+    state: str = "running"
+    done_bytes: int = 0
+    total_bytes: int = 0
+    rate: float | None = None  # bytes a second since it began
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """state: running, done, failed or stopped; unknown where Globus does not answer. log None: Globus has it."""
+
+    id: str
+    site: str
+    name: str
+    source: str
+    started: float
+    state: str
+    done_bytes: int
+    total_bytes: int
+    rate: float | None
+    message: str
+    pid: int
+    log: Path | None
+
+
+def start(session: Session, site: Site, source: Path, name: str, options: SendOptions) -> Job:
+    """One for each data set and site; it has its own session, so that closing the terminal does not end it."""
+    check_name(name)
+    for job in _list_ours(session):
+        if (job.site, job.name, job.state) == (site.name, name, "running"):
+            raise TransferBusy(f"{name} is being sent to {site.name} already, as {job.id}", hint="windlass data sends")
+    _forget_old(session)
+    job_id = f"{name}-{session.make_suffix()}"
+    folder = _find_folder(session, job_id)
+    make_private_folder(folder)
+    order = Order(site=site.name, name=name, source=str(source.absolute()), options=options, started=session.clock())
+    save_file(folder / _ORDER, msgspec.json.encode(order))
+    _launch(session, folder)
+    return find_send(session, job_id)
+
+
+def list_sends(session: Session) -> tuple[Job, ...]:
+    """Ours and those that Globus carries out, the newest first."""
+    return tuple(sorted((*_list_ours(session), *_list_globus(session)), key=lambda job: -job.started))
+
+
+def _list_ours(session: Session) -> tuple[Job, ...]:
+    top = session.folders.state / "sends"
+    found = []
+    for folder in top.iterdir() if top.is_dir() else ():
+        job = _load(folder)
+        if job is not None:
+            found.append(job)
+    return tuple(sorted(found, key=lambda job: -job.started))
+
+
+def find_send(session: Session, job_id: str) -> Job:
+    job = _load(_find_folder(session, job_id)) if "/" not in job_id else None
+    if job is None:
+        raise NotFound(f"there is no sending {job_id!r}", hint="windlass data sends")
+    return job
+
+
+def stop(session: Session, job_id: str) -> Job:
+    """It ends after the piece it is at; what arrived whole stays at the site."""
+    known = {one.id for one in list_globus_sends(session)}
+    if job_id in known:
+        globus_cancel(session, job_id)
+        return next(one for one in _list_globus(session) if one.id == job_id)
+    job = find_send(session, job_id)
+    if job.state != "running":
+        return job
+    with suppress(ProcessLookupError):
+        os.kill(job.pid, signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_S
+    while (job := find_send(session, job_id)).state == "running" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if job.state == "running":
+        with suppress(ProcessLookupError):
+            os.kill(job.pid, signal.SIGKILL)
+    return job
+
+
+def run_order(folder: Path) -> int:
+    """The process in the background."""
+    order = msgspec.json.decode((folder / _ORDER).read_bytes(), type=Order)
+    with _hold(folder):
+        writer = _Writer(folder)
+        signal.signal(signal.SIGTERM, _raise_stopped)
+        try:
+            with Session(folders=find_folders(os.environ), environ=os.environ, tell=_say) as session:
+                site = session.site(order.site)
+                sent = send(
+                    session, site, Path(order.source), order.name, options=order.options, progress=writer.update
+                )
+        except _Stopped:
+            writer.end("stopped", "stopped; the same sending goes on where it was")
+            return 0
+        except WindlassError as problem:
+            _say(str(problem))
+            writer.end("failed", problem.message)
+            return int(problem.exit_code)
+        except BaseException as problem:
+            writer.end("failed", f"{type(problem).__name__}: {problem}")
+            raise
+        writer.end("done", _describe(sent))
+        _say(_describe(sent))
+        return 0
+
+
+class _Stopped(BaseException):
+    """Somebody asked us to end."""
+
+
+def _raise_stopped(*_: object) -> None:
+    raise _Stopped
+
+
+class _Writer:
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _PROGRESS
+        self._started = time.monotonic()
+        self._last = 0.0
+        self._now = Progress(pid=os.getpid())
+        self._save()
+
+    def update(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._last < _TELL_S and done < total:
+            return
+        self._last = now
+        rate = done / (now - self._started) if now > self._started else None
+        self._now = Progress(pid=os.getpid(), done_bytes=done, total_bytes=total, rate=rate)
+        self._save()
+
+    def end(self, state: str, message: str) -> None:
+        self._now = replace(self._now, state=state, message=message)
+        self._save()
+
+    def _save(self) -> None:
+        save_file(self._path, msgspec.json.encode(self._now), is_durable=False)
+
+
+def _describe(sent: Sent) -> str:
+    return f"{sent.files} files at {sent.path}" + (", unchanged" if sent.is_unchanged else "")
+
+
+def _launch(session: Session, folder: Path) -> None:
+    """Back when it holds its lock and has said that it runs, or is over already."""
+    with open(folder / _LOG, "ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "windlass.app.background_sends", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=dict(session.environ),
+            cwd="/",
+            start_new_session=True,
+        )
+    while not (folder / _PROGRESS).exists() and process.poll() is None:
+        time.sleep(0.02)
+    if process.poll() is not None and not (folder / _PROGRESS).exists():
+        words = (folder / _LOG).read_text(errors="replace").strip().splitlines()
+        raise WindlassError("the sending did not start", said="\n".join(words[-5:]) or None)
+
+
+def _load(folder: Path) -> Job | None:
+    try:
+        order = msgspec.json.decode((folder / _ORDER).read_bytes(), type=Order)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    try:
+        progress = msgspec.json.decode((folder / _PROGRESS).read_bytes(), type=Progress)
+    except (OSError, msgspec.MsgspecError):
+        progress = Progress()
+    if progress.state == "running" and not _is_held(folder):
+        progress = replace(
+            progress, state="failed", message="its process is gone; the same sending goes on where it was"
+        )
+    return Job(
+        id=folder.name,
+        site=order.site,
+        name=order.name,
+        source=order.source,
+        started=order.started,
+        state=progress.state,
+        done_bytes=progress.done_bytes,
+        total_bytes=progress.total_bytes,
+        rate=progress.rate,
+        message=progress.message,
+        pid=progress.pid,
+        log=folder / _LOG,
+    )
+
+
+def _list_globus(session: Session) -> Iterator[Job]:
+    """Globus is asked about each that was not over when it was asked last."""
+    for one in list_globus_sends(session):
+        try:
+            task = globus_status(session, one.id)
+        except WindlassError as problem:
+            task = Task(id=one.id, state="unknown", message=problem.message)
+        yield Job(
+            id=one.id,
+            site=one.site,
+            name=Path(one.path).name,
+            source=one.source,
+            started=one.started,
+            state=task.state,
+            done_bytes=task.done_bytes,
+            total_bytes=0,
+            rate=task.rate,
+            message=task.message,
+            pid=0,
+            log=None,
+        )
+
+
+def _forget_old(session: Session) -> None:
+    over = [job for job in _list_ours(session) if job.state != "running"]
+    for job in over[_KEPT:]:
+        shutil.rmtree(_find_folder(session, job.id), ignore_errors=True)
+
+
+def _find_folder(session: Session, job_id: str) -> Path:
+    return session.folders.state / "sends" / job_id
+
+
+@contextmanager
+def _hold(folder: Path) -> Iterator[None]:
+    with open(folder / _LOCK, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _is_held(folder: Path) -> bool:
+    try:
+        with open(folder / _LOCK) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _say(line: str) -> None:
+    print(time.strftime("%Y-%m-%d %H:%M:%S"), line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_order(Path(sys.argv[1])))

@@ -1,0 +1,177 @@
+"""`pack`: a folder, a list, a table or an archive becomes a packed data set, here or at a site."""
+
+import json
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windlass.app.data_working import Progress, in_bytes, say_nothing, translate, work_there
+from windlass.app.session import Session
+from windlass.core.site import Site
+from windlass.edges.host import Json
+from windlass.errors import UsageError
+from windlass_job import wire
+from windlass_job.shards.card import CARD
+from windlass_job.shards.packing import Settings, pack, plan_packing
+from windlass_job.shards.sources import FolderSource, choose_source
+
+if TYPE_CHECKING:
+    from windlass.core.record import RunRecord
+
+_COUNTS = ("files", "bytes", "shards", "classes", "new_files", "dead_files")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackOptions:
+    name: str | None = None  # default: the target's
+    kind: str = "auto"  # how the source is read: folder, list, table, tar, zip
+    shard_bytes: int = 0  # 0: chosen from the data and the number of nodes
+    nodes: int = 1  # that will read it at once
+    compress: bool = False  # where a trial shows that it pays
+    follow_links: bool = False  # links to folders
+    anew: bool = False  # as if nothing had been packed before
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedSet:
+    path: str
+    files: int
+    bytes: int
+    shards: int
+    classes: int
+    new_files: int  # since it was packed before; the first time all
+    dead_files: int  # replaced or removed since
+    told: tuple[str, ...] = ()  # what was left out, and why
+    advice: str | None = None
+    site: str | None = None  # None: on this machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class WouldPack:
+    """A dry run: what would be made, and what would not go in."""
+
+    files: int
+    bytes: int
+    shards: int
+    archived: int
+    classes: int
+    layout: str  # how the source was read, in words
+    told: tuple[str, ...] = ()
+
+
+def pack_here(source: Path, target: Path, options: PackOptions, progress: Progress = say_nothing) -> PackedSet:
+    _refuse_other(source, target)
+    with translate(f"what is packed stays in {target}, and the same command goes on with it"):
+        opened = _open_source(source, options)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        packed = pack(opened, os.fsencode(target), _make_settings(options, target.name), progress=in_bytes(progress))
+    card = packed.card
+    return PackedSet(
+        path=str(target),
+        files=card.files,
+        bytes=card.bytes,
+        shards=len(card.shards),
+        classes=len(card.classes),
+        new_files=packed.new_files,
+        dead_files=packed.dead_files,
+        told=tuple(packed.told.make_lines()),
+        advice=packed.advice or None,
+    )
+
+
+def try_packing(source: Path, options: PackOptions) -> WouldPack:
+    """Counts and cuts; writes nothing."""
+    with translate("nothing was written"):
+        opened = _open_source(source, options)
+        plan = plan_packing(opened, _make_settings(options, "dry-run"))
+        return WouldPack(
+            files=plan.files,
+            bytes=plan.plan.bytes,
+            shards=len(plan.shards),
+            archived=plan.archive_bytes,
+            classes=len(opened.classes),
+            layout=str(opened.words),
+            told=tuple(plan.told.make_lines()),
+        )
+
+
+def pack_there(
+    session: Session, site: Site, source: str, name: str, options: PackOptions, progress: Progress = say_nothing
+) -> PackedSet:
+    """What lies at the site becomes the data set ROOT/data/NAME there."""
+    told = work_there(session, site, _make_request(site, source, name, options), progress)
+    numbers = {name: int(told[name]) for name in _COUNTS}
+    words = tuple(told["told"])
+    return PackedSet(path=str(told["path"]), told=words, advice=told.get("advice") or None, site=site.name, **numbers)
+
+
+def pack_as_job(
+    session: Session, site: Site, source: str, name: str, options: PackOptions, *, time_limit: str
+) -> "RunRecord":
+    """The same as an ordinary run, for what is too much for a login node. It is in the queue when this returns."""
+    from windlass.app.planning import Wanted, plan_run
+    from windlass.app.running import start_run
+    from windlass.core.toml.layers import Flag
+
+    request = shlex.quote(json.dumps(_make_request(site, source, name, options), sort_keys=True))
+    zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
+    command = f"{site.software.python} -I {zipped} {wire.DATA_WORK} --request {request}"
+    settings = {"run.name": f"pack-{name}", "run.command": command, "resources.time": time_limit}
+    flags = tuple(Flag(key=key, value=value, option=key) for key, value in settings.items())
+    with tempfile.TemporaryDirectory(prefix="windlass-pack-") as project:
+        return start_run(session, plan_run(session, Wanted(project=Path(project), site=site.name, flags=flags)))
+
+
+def _make_request(site: Site, source: str, name: str, options: PackOptions) -> Json:
+    return {
+        "verb": "pack",
+        "source": source,
+        "target": f"{site.root}/{wire.DATA}/{name}",
+        "kind": options.kind,
+        "follow": options.follow_links,
+        "settings": {
+            "name": name,
+            "nodes": options.nodes,
+            "shard_bytes": options.shard_bytes,
+            "compress": options.compress,
+            "anew": options.anew,
+            "about": dict(options.about),
+        },
+    }
+
+
+def _make_settings(options: PackOptions, name: str) -> Settings:
+    return Settings(
+        name=options.name or name,
+        nodes=options.nodes,
+        shard_bytes=options.shard_bytes,
+        compress=options.compress,
+        anew=options.anew,
+        about=dict(options.about),
+    )
+
+
+def _open_source(source: Path, options: PackOptions) -> Any:
+    path = os.fsencode(source)
+    if options.follow_links and source.is_dir():
+        return FolderSource(path, follow_folders=True)
+    return choose_source(path, kind=options.kind)
+
+
+def _refuse_other(source: Path, target: Path) -> None:
+    """A folder that is no data set is nobody's to write into; and what is packed does not go into itself."""
+    inside = source.resolve()
+    if source.is_dir() and (target.resolve() == inside or inside in target.resolve().parents):
+        raise UsageError(f"{target} lies in {source}, which is to be packed", hint="name a folder outside of it")
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise UsageError(f"{target} is a file", hint="name a new folder")
+    strange = [one.name for one in target.iterdir() if not one.name.startswith((".", "shard-"))]
+    if strange and not (target / CARD).exists():
+        raise UsageError(f"{target} is there already and is no data set", hint="name a new folder")

@@ -1,0 +1,27 @@
+"""`sample --on SITE`: a sample taken where the data lies, and brought here."""
+
+import tempfile
+from pathlib import Path
+
+from windlass.app.data_sets import find_set
+from windlass.app.data_taking import Sampling, Written, extract_here, sample_there
+from windlass.app.data_working import Progress, say_nothing
+from windlass.app.getting_data import get
+from windlass.app.session import Session
+from windlass.core.site import Site
+from windlass.errors import UsageError
+
+
+def fetch_sample(
+    session: Session, site: Site, what: str, target: Path, sampling: Sampling, progress: Progress = say_nothing
+) -> Written:
+    """Only the sample travels."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is there already", hint="name a new folder", done="nothing was written")
+    taken = sample_there(session, site, find_set(session, site, what).set.path, sampling)
+    if sampling.packed:
+        get(session, site, taken.path, target, progress=progress)
+        return Written(path=str(target), files=taken.files, bytes=taken.bytes)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
+        get(session, site, taken.path, Path(folder, "packed"), progress=progress)
+        return extract_here(Path(folder, "packed"), target)

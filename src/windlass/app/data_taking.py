@@ -1,0 +1,143 @@
+"""`verify`, `extract` and `sample`: a data set is read, here or where it lies."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from windlass.app.data_working import Progress, say_nothing, translate, work_there
+from windlass.app.session import Session
+from windlass.core.site import Site
+from windlass.edges.host import Json
+from windlass.edges.site_work import fetch_root
+from windlass.errors import UsageError
+from windlass_job import wire
+from windlass_job.shards.card import load_card
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    shard: str
+    name: str | None  # of the file; None: of the shard itself, or of its index
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    path: str
+    files: int
+    bytes: int
+    damages: tuple[Damage, ...] = ()
+    count: int = 0  # of all damages, of which the first thousand are named
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Files that were taken out of a data set."""
+
+    path: str
+    files: int
+    bytes: int
+    kept: int = 0  # that were there already, the same
+    told: tuple[str, ...] = ()  # what was left out, and why
+    damaged: tuple[str, ...] = ()  # not written, because they are not as they were packed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    per_class: int = 5
+    seed: int = 0
+    packed: bool = False  # a small data set instead of files
+
+
+def verify_here(path: Path, progress: Progress = say_nothing) -> Verified:
+    """Every byte is read and compared with what was packed."""
+    from windlass_job.shards.verifying import verify
+
+    with translate("nothing was changed"):
+        card = load_card(os.fsencode(path))
+        damages = verify(os.fsencode(path), progress)
+    found = tuple(
+        Damage(shard=one.shard, name=None if one.name is None else os.fsdecode(one.name), problem=one.problem)
+        for one in damages
+    )
+    return Verified(path=str(path), files=card.files, bytes=card.bytes, damages=found, count=len(found))
+
+
+def verify_there(session: Session, site: Site, path: str, progress: Progress = say_nothing) -> Verified:
+    told = work_there(session, site, {"verb": "verify", "path": path}, progress)
+    return Verified(
+        path=path,
+        files=int(told["files"]),
+        bytes=int(told["bytes"]),
+        damages=tuple(Damage(**one) for one in told["damages"]),
+        count=int(told["count"]),
+    )
+
+
+def extract_here(
+    path: Path, target: Path, patterns: Sequence[str] = (), *, force: bool = False, progress: Progress = say_nothing
+) -> Written:
+    """Plain files below the target and never outside of it."""
+    from windlass_job.shards.extracting import extract
+
+    source, into = os.fsencode(path), os.fsencode(target)
+    with translate(f"what is extracted stays in {target}, and the same command goes on"):
+        total = load_card(source).bytes
+        wanted = tuple(os.fsencode(one) for one in patterns)
+        done = extract(source, into, wanted, force, lambda _, size: progress(size, total))
+    told = tuple(done.told.make_lines())
+    return Written(
+        path=str(target), files=done.files, bytes=done.bytes, kept=done.kept, told=told, damaged=tuple(done.damaged)
+    )
+
+
+def extract_there(
+    session: Session,
+    site: Site,
+    path: str,
+    target: str,
+    patterns: Sequence[str] = (),
+    *,
+    force: bool = False,
+    progress: Progress = say_nothing,
+) -> Written:
+    request = {"verb": "extract", "path": path, "target": target, "patterns": list(patterns), "force": force}
+    return _read_written(work_there(session, site, request, progress))
+
+
+def sample_here(path: Path, target: Path, sampling: Sampling, progress: Progress = say_nothing) -> Written:
+    """Some files of each class, as files or as a small data set with the same classes."""
+    from windlass_job.shards.sampling import sample
+
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is there already", hint="name a new folder", done="nothing was written")
+    source, into = os.fsencode(path), os.fsencode(target)
+    with translate(f"what was taken is in {target}"):
+        files, size = sample(source, into, sampling.per_class, sampling.seed, sampling.packed, progress)
+    return Written(path=str(target), files=files, bytes=size)
+
+
+def sample_there(session: Session, site: Site, path: str, sampling: Sampling) -> Written:
+    """As a small data set at the site, to be fetched: its path there."""
+    root = fetch_root(session.transfer_host(site), site)
+    name = f"{PurePosixPath(path).name}-{sampling.per_class}-{sampling.seed}"
+    request = {
+        "verb": "sample",
+        "path": path,
+        "target": f"{root}/{wire.WORK}/samples/{name}",
+        "per_class": sampling.per_class,
+        "seed": sampling.seed,
+    }
+    return _read_written(work_there(session, site, request))
+
+
+def _read_written(told: Json) -> Written:
+    return Written(
+        path=str(told["path"]),
+        files=int(told["files"]),
+        bytes=int(told["bytes"]),
+        kept=int(told.get("kept") or 0),
+        told=tuple(told.get("told") or ()),
+        damaged=tuple(told.get("damaged") or ()),
+    )

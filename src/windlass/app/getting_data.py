@@ -1,0 +1,231 @@
+"""`data get`: a data set, a folder or a file of the site's on this laptop, going on after a cut, verified."""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass.app.getting_streams import Getter, Item, Progress
+from windlass.app.sending_data import is_name
+from windlass.app.sending_ways import choose_streams, explain_failed, fetch_file, open_routes
+from windlass.app.session import Session
+from windlass.core.site import Site
+from windlass.edges.channel import ChannelClosed
+from windlass.edges.data_route import DataRoute
+from windlass.edges.data_stream import DataStream, StreamFailed
+from windlass.edges.downloads import Part, Target, Wanted
+from windlass.edges.files import save_file
+from windlass.edges.host import Json
+from windlass.errors import ConnectionLost, TransferFailed, UsageError
+from windlass_job import wire
+from windlass_job.shards.card import CARD, Card, CardDamaged, Shard, read_card
+from windlass_job.shards.index import name_index
+from windlass_job.shards.verifying import verify_archive
+
+GOES_ON = "what came so far is kept; the same command goes on from there"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Got:
+    path: Path
+    kind: str  # "set", "folder", "file"
+    files: int
+    bytes: int
+    fetched_bytes: int
+
+
+def get(
+    session: Session,
+    site: Site,
+    what: str,
+    to: Path,
+    *,
+    extract: bool = False,
+    streams: int | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Got:
+    """what: the name of a data set, or a path at the site. extract: the set's files, and not the set."""
+    place = f"{site.root}/{wire.DATA}/{what}" if is_name(what) else what
+    try:
+        with _open(session, site, place) as source:
+            if source.kind == "set":
+                return _get_set(source, to, extract=extract, streams=streams, progress=progress)
+            if extract:
+                raise UsageError(f"{what} at {site.name} is no packed data set: there is nothing to extract")
+            return _get_plain(source, to, streams=streams, progress=progress)
+    except ConnectionLost as lost:
+        raise ConnectionLost(lost.message, said=lost.said, hint=lost.hint, done=GOES_ON) from lost
+
+
+class _Source:
+    """`control` sees what is to be fetched; `giver` is what it is fetched from: often the same."""
+
+    def __init__(self, control: DataStream, route: DataRoute, looked: Json, files: "Sequence[_Listed]") -> None:
+        self.kind = str(looked["kind"])
+        self.base = str(looked["path"])
+        self.files = files
+        self._control = control
+        self._route = route
+        self._landing: str | None = None
+        self._giver = control
+
+    def land_in(self, landing: str) -> None:
+        """Two hops: the login node copies each file to a place that the transfer host sees."""
+        self._landing = landing
+        self._giver = self._route.open()
+
+    def fetch_small(self, name: str) -> bytes:
+        return fetch_file(self._control, self.base, name)
+
+    def find(self, item: Item) -> str:
+        if self._landing is None:
+            return item.base
+        reply = self._control.call("land", base=item.base, name=item.name, landing=self._landing)
+        return str(reply.values["base"])
+
+    def open_streams(self, count: int | None, most: int) -> list[DataStream]:
+        wished = max(1, min(count or choose_streams(self._giver), most))
+        return [self._giver, *self._route.open_more(wished - 1)]
+
+    def clean_up(self) -> None:
+        if self._landing is not None:
+            self._control.call("remove_landing", path=self._landing)
+
+
+@contextmanager
+def _open(session: Session, site: Site, place: str) -> Iterator[_Source]:
+    routes = open_routes(session, site)
+    try:
+        control = routes[-1].open()
+        looked = control.call("look", what=place)
+        source = _Source(control, routes[0], looked.values, _read_files(looked.payload))
+        if site.login.transfer_root:
+            source.land_in(f"{site.login.transfer_root}/{wire.LANDING}get-{Path(place).name}")
+        yield source
+        source.clean_up()
+    except StreamFailed as failed:
+        raise explain_failed(failed, site, place) from failed
+    except ChannelClosed as closed:
+        raise routes[0].explain(closed) from closed
+    finally:
+        for route in routes:
+            route.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listed:
+    name: str
+    size: int
+    mtime: float
+    mode: int
+
+
+def _read_files(payload: bytes) -> list[_Listed]:
+    rows = json.loads(payload) if payload else []
+    return [
+        _Listed(name=str(name), size=int(size), mtime=int(mtime_ns) / 1e9, mode=int(mode))
+        for name, size, mtime_ns, mode in rows
+    ]
+
+
+# ---- a data set
+
+
+def _get_set(source: _Source, to: Path, *, extract: bool, streams: int | None, progress: Progress) -> Got:
+    folder = to.with_name(f".{to.name}.windlass-get") if extract else to
+    card, content = _fetch_card(source)
+    if not extract and folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is there and no folder", hint="name another one")
+    target = Target(folder)
+    target.prepare()
+    for shard in card.shards:
+        _fetch_index(source, shard, folder)
+    shards = {one.name: one for one in card.shards}
+
+    def check(item: Item, part: Part) -> str | None:
+        shard = shards[item.wanted.name]
+        index = os.fsencode(folder / name_index(shard.name))
+        damage = next(iter(verify_archive(os.fsencode(part.path), index, shard)), None)
+        return f"it is damaged at the site: {damage.make_line()}" if damage else None
+
+    times = {one.name: one.mtime for one in source.files}
+    items = [
+        Item(
+            wanted=Wanted(name=one.name, size=one.bytes, mtime=times.get(one.name, 0.0)),
+            base=source.base,
+            name=one.name,
+        )
+        for one in card.shards
+    ]
+    getter = Getter(
+        target, [one for one in items if not _has(folder, one)], progress=progress, check=check, before=source.find
+    )
+    getter.get(source.open_streams(streams, len(items)))
+    save_file(folder / CARD, content, mode=0o644)
+    if extract:
+        _extract(folder, to)
+    return Got(path=to, kind="set", files=card.files, bytes=card.bytes, fetched_bytes=getter.fetched_bytes)
+
+
+def _fetch_card(source: _Source) -> tuple[Card, bytes]:
+    content = source.fetch_small(CARD)
+    try:
+        return read_card(content), content
+    except CardDamaged as problem:
+        raise TransferFailed(f"{source.base}/{CARD}: {problem}") from problem
+
+
+def _fetch_index(source: _Source, shard: Shard, folder: Path) -> None:
+    path = folder / name_index(shard.name)
+    if path.exists() and zlib.crc32(path.read_bytes()) == shard.index_crc:
+        return
+    content = source.fetch_small(path.name)
+    if zlib.crc32(content) != shard.index_crc:
+        raise TransferFailed(f"{source.base}/{path.name} is not the index that was packed", hint="windlass data verify")
+    save_file(path, content, mode=0o644)
+
+
+def _has(folder: Path, item: Item) -> bool:
+    """Verified before it took its name, so its size is enough."""
+    try:
+        return (folder / item.wanted.name).stat().st_size == item.wanted.size
+    except OSError:
+        return False
+
+
+def _extract(folder: Path, to: Path) -> None:
+    from windlass_job.shards.extracting import extract
+
+    extract(os.fsencode(folder), os.fsencode(to))
+    shutil.rmtree(folder)
+
+
+# ---- plain files
+
+
+def _get_plain(source: _Source, to: Path, *, streams: int | None, progress: Progress) -> Got:
+    is_file = source.kind == "file"
+    folder = to.parent if is_file and not to.is_dir() else to
+    renamed = to.name if is_file and not to.is_dir() else None
+    items = [
+        Item(
+            wanted=Wanted(name=renamed or one.name, size=one.size, mtime=one.mtime),
+            base=source.base,
+            name=one.name,
+            mode=one.mode,
+        )
+        for one in source.files
+    ]
+    getter = Getter(Target(folder), items, progress=progress, before=source.find)
+    getter.get(source.open_streams(streams, max(1, len(items))))
+    return Got(
+        path=folder / items[0].wanted.name if is_file else folder,
+        kind=source.kind,
+        files=len(items),
+        bytes=sum(one.size for one in source.files),
+        fetched_bytes=getter.fetched_bytes,
+    )

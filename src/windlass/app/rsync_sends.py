@@ -1,0 +1,43 @@
+"""`data send --with rsync`: a plain folder at the site, file by file, by the rsync that is on both sides."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from windlass.app.session import Session
+from windlass.core.shell import quote
+from windlass.core.site import Site
+from windlass.edges.data_route import make_transfer_site
+from windlass.edges.ssh_target import SshTarget
+from windlass.errors import TransferFailed, UsageError
+
+
+def make_rsync(session: Session, site: Site, source: Path, path: str) -> list[str]:
+    """As words for a shell-less start; quoted, they can be pasted. It may be given again after a cut."""
+    if site.is_local:
+        raise UsageError(f"{site.name} is this very machine: there is nothing to send by rsync")
+    if site.login.transfer_root:
+        raise UsageError(f"data reaches {site.name} in two hops, which rsync cannot do", hint="windlass data send")
+    where = session.environ.get("WINDLASS_SSH_CONFIG")
+    target = SshTarget(site=make_transfer_site(site), config=Path(where) if where else None)
+    *ssh, host = target.make_argv(options={})
+    slash = "/" if source.is_dir() else ""
+    return [
+        "rsync",
+        "--archive",
+        "--partial",
+        "--info=progress2",
+        "--mkpath",
+        f"--rsh={' '.join(map(quote, ssh))}",
+        f"{source}{slash}",
+        f"{host}:{path}/",
+    ]
+
+
+def run_rsync(argv: list[str]) -> None:
+    """In the user's terminal, with its own words."""
+    if shutil.which(argv[0]) is None:
+        raise UsageError("rsync is not installed here", hint="apt install rsync")
+    code = subprocess.run(argv, check=False).returncode
+    if code != 0:
+        raise TransferFailed(f"rsync ended with {code}", hint="the same command goes on where it was")

@@ -1,0 +1,109 @@
+"""How long a sending will take, by what this way moved lately, and what else could be done when that is long."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windlass.app.session import Session
+from windlass.core.shell import quote
+from windlass.core.site import Site
+from windlass.core.units import format_bytes, format_human_duration
+
+if TYPE_CHECKING:
+    from windlass.app.sending_jobs import Shipment
+    from windlass.app.sending_ways import Way
+
+_RATE_LASTS_S = 7 * 86400.0
+_LONG = timedelta(minutes=1)
+_SMALL_BYTES = 64 << 20  # for less than this no rate is measured, nor is one learned from it
+_LEARN_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """Another way than waiting here."""
+
+    kind: str  # "globus", "rsync", "background"
+    sentence: str
+    command: str  # to paste
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    files: int  # that travel
+    bytes: int
+    rate: float | None  # bytes a second; None: too little to be worth a look
+    seconds: float | None
+    is_long: bool
+    offers: tuple[Offer, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        what = f"{self.files} files, {format_bytes(self.bytes)}"
+        if self.seconds is None or self.rate is None:
+            return what
+        rate = format_bytes(int(self.rate))
+        return f"{what}: about {format_human_duration(timedelta(seconds=max(1, round(self.seconds))))} at {rate}/s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """Kept for each way."""
+
+    bytes_s: float
+
+
+def make_estimate(
+    session: Session, site: Site, way: "Way", shipment: "Shipment", *, source: Path, name: str
+) -> Estimate:
+    left = way.count_left(shipment.jobs)
+    if left < _SMALL_BYTES:
+        return Estimate(files=shipment.files, bytes=left, rate=None, seconds=None, is_long=False)
+    kept = session.store.kept(_make_key(site, way.host), _RATE_LASTS_S, kind=Rate)
+    rate = kept.bytes_s if kept else way.probe_rate()
+    seconds = left / rate
+    is_long = seconds > min(_LONG, site.login.globus_after or _LONG).total_seconds()
+    offers = make_offers(site, source, name, path=way.path, host=way.host) if is_long else ()
+    return Estimate(files=shipment.files, bytes=left, rate=rate, seconds=seconds, is_long=is_long, offers=offers)
+
+
+def keep_rate(session: Session, site: Site, host: str, sent_bytes: int, seconds: float) -> None:
+    """Learned from what really travelled, where it was enough to tell."""
+    if sent_bytes >= _LEARN_BYTES and seconds > 0:
+        session.store.keep(_make_key(site, host), Rate(bytes_s=sent_bytes / seconds))
+
+
+def make_offers(site: Site, source: Path, name: str, *, path: str, host: str) -> tuple[Offer, ...]:
+    again = f"windlass data send {quote(str(source))} --name {name} --on {site.name}"
+    offers = [
+        Offer(
+            kind="background",
+            sentence="it can go on without this terminal; `windlass data sends` shows how far it is",
+            command=f"{again} --background",
+        )
+    ]
+    if site.login.globus:
+        offers.insert(
+            0,
+            Offer(
+                kind="globus",
+                sentence=f"{site.name} wants long transfers to go by Globus, which goes on when the laptop sleeps"
+                if site.login.globus_after
+                else f"{site.name} has a Globus endpoint, which goes on when the laptop sleeps",
+                command=f"{again} --with globus",
+            ),
+        )
+    if source.is_dir() and not site.is_local:
+        offers.append(
+            Offer(
+                kind="rsync",
+                sentence="as a plain folder, file by file, where a program needs files; many small ones are slow",
+                command=f"{again} --with rsync",
+            )
+        )
+    return tuple(offers)
+
+
+def _make_key(site: Site, host: str) -> str:
+    return f"rate:{site.name}:{host}"

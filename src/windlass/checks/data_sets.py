@@ -1,0 +1,53 @@
+"""Data sets that the run names: whether the site has them, whole."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from windlass.core.case import Case
+from windlass.core.finding import Finding, Severity
+
+_UNUSABLE = ("missing", "partial")
+
+
+def set_is_not_there(case: Case) -> Iterator[Finding]:
+    """The run reads a data set by its name, and the site has none of that name: the job would stop at its start.
+
+    `windlass data ls --on SITE` lists those that are there; `windlass data send` brings one.
+    """
+    if case.facts.data_sets is None:
+        return
+    for name, data in case.spec.data.items():
+        wanted = data.set_name
+        if wanted is None or case.facts.data_set(wanted) is not None:
+            continue
+        close = get_close_matches(wanted, case.facts.data_names or (), n=1)
+        there = f"windlass data ls --on {case.site.name}" if case.facts.data_names else ""
+        bring = f"windlass data send FOLDER --name {wanted} --on {case.site.name}"
+        yield Finding(
+            code="C418",
+            severity=Severity.ERROR,
+            message=f"data.{name} is the data set {wanted!r}, and {case.site.name} has none of that name"
+            + (f"; did you mean {close[0]!r}?" if close else ""),
+            hint=f'[data.{name}] source = "set:{close[0]}"' if close else "\n".join(filter(None, (bring, there))),
+            fact=f"windlass data ls --on {case.site.name}",
+        )
+
+
+def set_is_damaged(case: Case) -> Iterator[Finding]:
+    """The data set is there and cannot be used as it is: half sent, its card damaged, or a shard of it gone.
+
+    `windlass data verify NAME --on SITE` tells all that is wrong; sending it again mends it and moves only what lacks.
+    """
+    for name, data in case.spec.data.items():
+        known = case.facts.data_set(data.set_name)
+        if known is None or not (known.problem or known.kind in _UNUSABLE):
+            continue
+        again = f"windlass data send FOLDER --name {known.name} --on {case.site.name}"
+        elsewhere = f"windlass data register {known.name} PATH --replace --on {case.site.name}"
+        yield Finding(
+            code="C419",
+            severity=Severity.ERROR,
+            message=f"data.{name}: the data set {known.name} at {known.path} cannot be used: {known.problem}",
+            hint=elsewhere if known.is_pointer else again,
+            fact=f"{known.path}/dataset.json" if known.kind == "packed" else f"ls {known.path}",
+        )

@@ -1,0 +1,283 @@
+"""`windlass data`: pack, send, get, and the sendings that go on in the background."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from windlass.cli.commands.data_sends import globus_login, send_otherwise, sends
+from windlass.cli.opening import open_session, read_site_name
+from windlass.cli.output import Output
+from windlass.cli.progress import Progress
+from windlass.errors import Interrupted, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from windlass.app.data_packing import PackedSet, PackOptions
+    from windlass.app.sending_estimate import Estimate
+
+_ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
+_KINDS = click.Choice(["auto", "folder", "list", "table", "tar", "zip"])
+_KIND = click.option("--source-kind", "kind", type=_KINDS, default="auto", show_default=True, help="What SOURCE is.")
+_SHARD = click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: chosen from the data and --nodes.")
+
+
+@click.command("pack")
+@click.argument("source")
+@click.argument("target", required=False)
+@click.option("--name", help="Of the data set; default: the target's, else the source's.")
+@click.option("--nodes", default=1, show_default=True, type=click.IntRange(1), help="Nodes that will read it at once.")
+@_SHARD
+@_KIND
+@click.option("--compress", is_flag=True, help="Where a trial shows that it pays.")
+@click.option("--follow-links", is_flag=True, help="Also into folders that links lead to.")
+@click.option("--anew", is_flag=True, help="All of it again, in place of what is there.")
+@click.option("--licence", help="For the card.")
+@click.option("--description", help="For the card.")
+@click.option("--dry-run", is_flag=True, help="Only count, and say what the quota would say.")
+@click.option("--on", "site_name", metavar="SITE", help="SOURCE lies at this site, and is packed there.")
+@click.option("--as-job", is_flag=True, help="With --on: in a job, for what is too much for a login node.")
+@click.option("--time", "time_limit", default="4h", show_default=True, help="With --as-job: how long it may take.")
+@click.pass_obj
+def pack(
+    output: Output,
+    /,
+    source: str,
+    target: str | None,
+    site_name: str | None,
+    dry_run: bool,
+    as_job: bool,
+    time_limit: str,
+    **values: str | int | bool | None,
+) -> None:
+    """Pack SOURCE into a data set: few large files with an index.
+
+    Classes come from the folders, or from a column `label` of a table.
+    SOURCE is a folder, a list of paths, a table (CSV) of paths and labels, a tar or a zip.
+    Packed again, only what changed is added. Interrupted, the same command goes on.
+
+    \b
+    Examples:
+      windlass data pack ~/imagenet packed/imagenet --nodes 4
+      windlass data pack labels.csv packed/birds --licence CC-BY-4.0
+      windlass data pack ~/imagenet --dry-run
+      windlass data pack '$SCRATCH/raw' --name raw --on narval
+    """
+    from windlass.app.data_packing import pack_here, try_packing
+    from windlass.app.data_room import find_room
+    from windlass.cli.data_words import show_packed, show_trial
+
+    options = _make_options(values)
+    if site_name is not None and dry_run:
+        _advise_on(output, source, site_name, options)
+        return
+    if site_name is not None:
+        _pack_at_site(output, source, target, site_name, options, time_limit if as_job else None)
+        return
+    place = Path(source).expanduser()
+    if dry_run:
+        trial = try_packing(place, options)
+        if output.as_json:
+            output.show_json({"trial": trial})
+            return
+        with open_session(output) as session:
+            site = session.site(read_site_name(None))
+            show_trial(output, trial, find_room(session, site), site.name)
+        return
+    into = Path(target).expanduser() if target else Path.cwd() / f"{_name_from(source)}-packed"
+    with Progress(output, "packing") as progress:
+        packed = pack_here(place, into, options, progress.update)
+    if output.as_json:
+        output.show_json({"packed": packed})
+        return
+    show_packed(output, packed)
+    output.tell(f"next: windlass data send {into} --name {options.name or into.name} --on SITE")
+
+
+def _advise_on(output: Output, source: str, site_name: str, options: "PackOptions") -> None:
+    """What lies at a site is counted there."""
+    from windlass.app.data_advice import advise
+    from windlass.cli.data_words import show_advice
+
+    with open_session(output) as session:
+        found = advise(session, session.site(site_name), source, nodes=options.nodes)
+    if output.as_json:
+        output.show_json({"advice": found})
+        return
+    show_advice(output, found)
+    output.tell("nothing was written")
+
+
+def _pack_at_site(
+    output: Output, source: str, target: str | None, site_name: str, options: "PackOptions", time_limit: str | None
+) -> None:
+    from windlass.app.data_packing import pack_as_job, pack_there
+    from windlass.app.sending_data import check_name
+    from windlass.cli.data_words import show_packed
+
+    if target is not None:
+        raise UsageError(
+            "at a site it is packed into the site's own data folder", hint=f"--name {_name_from(target)} instead"
+        )
+    name = options.name or _name_from(source)
+    check_name(name)
+    with open_session(output) as session, Progress(output, "packing") as progress:
+        site = session.site(site_name)
+        if time_limit is not None:
+            record = pack_as_job(session, site, source, name, options, time_limit=time_limit)
+            output.show_json({"run": record}) if output.as_json else output.show(record.run_id)
+            output.tell(f"it is packed in job {record.job_id}; windlass logs -f {record.run_id} follows it")
+            return
+        packed: PackedSet = pack_there(session, site, source, name, options, progress.update)
+    if output.as_json:
+        output.show_json({"packed": packed})
+        return
+    show_packed(output, packed)
+    output.tell(f"in windlass.toml: [data.{name}]")
+
+
+def _make_options(values: dict[str, str | int | bool | None]) -> "PackOptions":
+    from windlass.app.data_packing import PackOptions
+    from windlass.cli.data_words import read_size_bytes
+
+    about = {name: str(values[name]) for name in ("licence", "description") if values[name]}
+    return PackOptions(
+        name=str(values["name"]) if values["name"] else None,
+        kind=str(values["kind"]),
+        shard_bytes=read_size_bytes(values["shard_size"]),
+        nodes=int(values["nodes"] or 1),
+        compress=bool(values["compress"]),
+        follow_links=bool(values["follow_links"]),
+        anew=bool(values["anew"]),
+        about=about,
+    )
+
+
+def _name_from(path: str) -> str:
+    """photos.tar.gz -> photos"""
+    name = path.rstrip("/").rpartition("/")[2]
+    for suffix in (".gz", ".bz2", ".xz", ".tar", ".tgz", ".zip", ".csv", ".tsv", ".txt", ".jsonl"):
+        name = name.removesuffix(suffix)
+    return name.strip(".$") or "data"
+
+
+@click.command("send")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--name", help="Of the data set at the site; default: the source's.")
+@_ON
+@click.option("--to", metavar="PATH", help="A folder at the site; default: the site's own data folder.")
+@click.option("--streams", type=click.IntRange(1, 32), help="Connections at once; default: by the way's delay.")
+@_SHARD
+@_KIND
+@click.option("--anew", is_flag=True, help="All of it again, in place of what is there.")
+@click.option("--background", is_flag=True, help="Go on without this terminal; `windlass data sends` tells.")
+@click.option("--with", "way", type=click.Choice(["globus", "rsync"]), help="Another way than our own.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask when it takes long.")
+@click.pass_obj
+def send(
+    output: Output,
+    /,
+    source: Path,
+    name: str | None,
+    site_name: str | None,
+    background: bool,
+    way: str | None,
+    yes: bool,
+    **values: str | int | bool | None,
+) -> None:
+    """Pack SOURCE on its way to a site, over its transfer node.
+
+    Sent again, only what changed travels.
+    What arrived whole stays: after a cut the same command goes on.
+
+    \b
+    Examples:
+      windlass data send ~/imagenet --on narval
+      windlass data send labels.csv --name birds --on narval
+      windlass data send packed/imagenet --on narval --background
+    """
+    from windlass.app.sending_data import SendOptions, check_name
+    from windlass.app.sending_data import send as send_set
+    from windlass.cli.data_words import read_size_bytes, show_sent
+
+    name = name or _name_from(str(source.expanduser().absolute()))
+    check_name(name)
+    options = SendOptions(
+        to=str(values["to"]) if values["to"] else None,
+        streams=int(values["streams"]) if values["streams"] else None,
+        shard_bytes=read_size_bytes(values["shard_size"]),
+        anew=bool(values["anew"]),
+        kind=str(values["kind"]),
+    )
+    with open_session(output) as session, Progress(output, "sending") as progress:
+        site = session.site(read_site_name(site_name))
+        if background or way:
+            send_otherwise(output, session, site, source.expanduser(), name, options, way)
+            return
+        decide = _make_decision(output, yes=yes)
+        sent = send_set(
+            session, site, source.expanduser(), name, options=options, progress=progress.update, decide=decide
+        )
+    if output.as_json:
+        output.show_json({"sent": sent})
+        return
+    show_sent(output, sent)
+
+
+def _make_decision(output: Output, *, yes: bool) -> "Callable[[Estimate], None]":
+    """Tells how long it takes; asks, where it is long and somebody is there."""
+
+    def decide(estimate: "Estimate") -> None:
+        output.tell(estimate.sentence)
+        if not estimate.is_long:
+            return
+        for offer in estimate.offers:
+            output.tell(f"  {offer.sentence}:\n      {offer.command}")
+        is_asked = not yes and output.is_terminal and sys.stdin.isatty()
+        if is_asked and not click.confirm("Send it here and now?", default=True, err=True):
+            raise Interrupted("you said no", done="nothing was sent")
+
+    return decide
+
+
+@click.command("get")
+@click.argument("what", metavar="NAME|PATH")
+@click.argument("target", type=click.Path(path_type=Path), required=False)
+@_ON
+@click.option("--extract", is_flag=True, help="As plain files.")
+@click.option("--streams", type=click.IntRange(1, 32), help="Connections at once.")
+@click.pass_obj
+def get(
+    output: Output,
+    /,
+    what: str,
+    target: Path | None,
+    site_name: str | None,
+    extract: bool,
+    streams: int | None,
+) -> None:
+    """Bring a data set, a folder or a file of the site here.
+
+    Only what is not here yet travels.
+
+    \b
+    Examples:
+      windlass data get imagenet --on narval
+      windlass data get '$SCRATCH/results' results/ --on narval
+    """
+    from windlass.app.getting_data import get as get_set
+    from windlass.cli.data_words import show_got
+
+    into = target or Path(_name_from(what))
+    with open_session(output) as session, Progress(output, "fetching") as progress:
+        site = session.site(read_site_name(site_name))
+        got = get_set(session, site, what, into, extract=extract, streams=streams, progress=progress.update)
+    if output.as_json:
+        output.show_json({"got": got})
+        return
+    show_got(output, got)
+
+
+COMMANDS = (pack, send, get, sends, globus_login)

@@ -1,0 +1,56 @@
+"""What the laptop remembers of the data sets it has sent: their card and indexes, so that changes are found here.
+
+A cache: the site's card is compared each time, and an index that is missing or another one is fetched again.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from windlass.edges.files import make_private_folder, save_file
+from windlass_job.shards.card import CARD, Card, read_card
+from windlass_job.shards.index import name_index
+
+FetchIndex = Callable[[str], bytes]  # the name of an index -> its bytes
+
+
+class KnownSet:
+    """A folder like a data set's, without its archives."""
+
+    def __init__(self, cache: Path, site: str, path: str) -> None:
+        key = hashlib.sha256(f"{site}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
+        self.folder = cache / "data" / key
+
+    def refresh(self, content: bytes, fetch: FetchIndex) -> Card:
+        """As the card says. An index that cannot be had is the caller's error."""
+        card = read_card(content)
+        make_private_folder(self.folder)
+        for shard in card.shards:
+            name = name_index(shard.name)
+            if self._count_crc(name) != shard.index_crc:
+                self.keep_index(name, fetch(name))
+        self._keep(CARD, content)
+        return card
+
+    def keep_index(self, name: str, content: bytes) -> None:
+        make_private_folder(self.folder)
+        self._keep(name, content)
+
+    def keep_card(self, card: Card, content: bytes) -> None:
+        """And nothing of what it does not name."""
+        make_private_folder(self.folder)
+        self._keep(CARD, content)
+        wanted = {CARD, *(name_index(shard.name) for shard in card.shards)}
+        for path in self.folder.iterdir():
+            if path.name not in wanted:
+                path.unlink(missing_ok=True)
+
+    def _keep(self, name: str, content: bytes) -> None:
+        save_file(self.folder / name, content, is_durable=False)
+
+    def _count_crc(self, name: str) -> int | None:
+        try:
+            return zlib.crc32((self.folder / name).read_bytes())
+        except OSError:
+            return None

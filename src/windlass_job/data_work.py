@@ -1,0 +1,264 @@
+"""Long work on data sets where they lie: on a login or transfer node, started by the laptop, or as a job.
+
+It goes on when the laptop is closed. `progress.json` in its folder tells how far it is, `result.json` how it ended; a
+file `stop` beside them ends it at the next sign of life. What it writes can be gone on with by the same request.
+"""
+
+import argparse
+import errno
+import fcntl
+import json
+import os
+import sys
+import time
+import traceback
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from windlass_job import disk
+
+REQUEST = b"request.json"
+PROGRESS = b"progress.json"
+RESULT = b"result.json"
+STOP = b"stop"
+LOG = b"log"
+_LOCK = b"lock"
+_TELL_S = 0.5
+_KEEP_S = 24 * 3600
+_NICE = 10  # others work on this node too
+_MOST_DAMAGES = 1000
+
+Progress = Callable[[int, int], None]  # bytes done, of all
+
+
+class Stopped(Exception):
+    """The laptop asked for it."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--folder", help="holds request.json; the work goes on behind this command")
+    parser.add_argument("--request", help="what to do, as JSON; the work is done before this command ends")
+
+
+def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
+    if options.folder:
+        return _start_behind(os.fsencode(options.folder))
+    request = json.loads(options.request)
+    result = _do(request, _tell_lines(time.monotonic))
+    sys.stdout.write(json.dumps(result, sort_keys=True) + "\n")
+    return 0 if result.get("ok") else 1
+
+
+def _start_behind(folder: bytes) -> int:
+    """Prints `started`, or `running` where another does this very work already."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        word = os.read(reader, 100).decode("ascii")
+        sys.stdout.write(word + "\n")
+        return 0 if word else 1
+    os.close(reader)
+    os.setsid()
+    lock = _take_lock(folder)
+    if lock is None:
+        os.write(writer, b"running")
+        os._exit(0)
+    for name in (RESULT, STOP, PROGRESS):
+        disk.remove_if_there(os.path.join(folder, name))
+    os.write(writer, b"started")
+    os.close(writer)
+    _let_go_of_the_terminal(folder)
+    _work(folder)
+    os._exit(0)
+
+
+def _work(folder: bytes) -> None:
+    try:
+        os.nice(_NICE)
+        _remove_old(os.path.dirname(folder))
+        request = disk.read_json(os.path.join(folder, REQUEST)) or {}
+        result = _do(request, _tell_file(folder))
+    except BaseException as error:
+        traceback.print_exc()
+        result = {"ok": False, "problem": "{}: {}".format(type(error).__name__, error)}
+    try:
+        disk.replace(os.path.join(folder, RESULT), disk.make_json(result))
+    except OSError:
+        traceback.print_exc()
+
+
+def _do(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    """The result as JSON; what a user can cause comes back as a problem in words."""
+    from windlass_job.shards.card import CardDamaged
+    from windlass_job.shards.extracting import ExtractFailed
+    from windlass_job.shards.folder import FileDamaged
+    from windlass_job.shards.index import IndexDamaged
+    from windlass_job.shards.writing import PackFailed
+
+    try:
+        values = _VERBS[request["verb"]](request, progress)
+        return dict(values, ok=True)
+    except Stopped:
+        return {"ok": False, "kind": "stopped", "problem": "it was stopped"}
+    except disk.Refused as error:
+        return {"ok": False, "kind": error.kind, "problem": error.problem}
+    except (CardDamaged, FileDamaged, IndexDamaged) as error:
+        return {"ok": False, "kind": "damaged", "problem": str(error)}
+    except OSError as error:
+        kind = "no-space" if error.errno in disk.NO_SPACE else "not-found" if error.errno == errno.ENOENT else "failed"
+        place = disk.as_text(os.fsencode(error.filename)) + ": " if error.filename else ""
+        return {"ok": False, "kind": kind, "problem": place + (error.strerror or str(error)).lower()}
+    except (PackFailed, ExtractFailed) as error:
+        return {"ok": False, "kind": "no-space" if error.is_full else "failed", "problem": str(error)}
+    except ValueError as error:  # the packer's own words about a source
+        return {"ok": False, "kind": "failed", "problem": str(error)}
+
+
+def _verify(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    from windlass_job.shards.card import load_card
+    from windlass_job.shards.verifying import verify
+
+    folder = disk.expand_root(request["path"])
+    card = load_card(folder)
+    damages = verify(folder, progress)
+    told = [
+        {"shard": one.shard, "name": None if one.name is None else disk.as_text(one.name), "problem": one.problem}
+        for one in damages[:_MOST_DAMAGES]
+    ]
+    return {"damages": told, "count": len(damages), "files": card.files, "bytes": card.bytes}
+
+
+def _pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    from windlass_job.shards.packing import Settings, pack
+
+    target = disk.expand_root(request["target"])
+    disk.make_folders(os.path.dirname(target))
+    settings = Settings(**request["settings"])
+    packed = pack(_open_source(request), target, settings, lambda _, done, __, total: progress(done, total))
+    card = packed.card
+    return {
+        "path": disk.as_text(target),
+        "files": card.files,
+        "bytes": card.bytes,
+        "shards": len(card.shards),
+        "classes": len(card.classes),
+        "new_files": packed.new_files,
+        "dead_files": packed.dead_files,
+        "told": packed.told.make_lines(),
+        "advice": packed.advice,
+    }
+
+
+def _open_source(request: "Dict[str, Any]") -> "Any":
+    from windlass_job.shards.sources import FolderSource, choose_source
+
+    path = disk.expand_root(request["source"])
+    if request.get("follow") and os.path.isdir(path):
+        return FolderSource(path, follow_folders=True)
+    return choose_source(path, kind=request.get("kind") or "auto")
+
+
+def _extract(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    from windlass_job.shards.card import load_card
+    from windlass_job.shards.extracting import extract
+
+    folder, target = disk.expand_root(request["path"]), disk.expand_root(request["target"])
+    patterns = tuple(disk.as_path(one) for one in request.get("patterns") or ())
+    total = load_card(folder).bytes
+    done = extract(folder, target, patterns, bool(request.get("force")), lambda _, size: progress(size, total))
+    return {
+        "path": disk.as_text(target),
+        "files": done.files,
+        "bytes": done.bytes,
+        "kept": done.kept,
+        "told": done.told.make_lines(),
+        "damaged": done.damaged[:_MOST_DAMAGES],
+    }
+
+
+def _sample(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    from windlass_job.shards.sampling import sample
+
+    source, target = disk.expand_root(request["path"]), disk.expand_root(request["target"])
+    per_class, seed = int(request["per_class"]), int(request["seed"])
+    files, size = sample(source, target, per_class, seed, packed=True, progress=progress)
+    return {"path": disk.as_text(target), "files": files, "bytes": size}
+
+
+_VERBS = {
+    "verify": _verify,
+    "pack": _pack,
+    "extract": _extract,
+    "sample": _sample,
+}  # type: Dict[str, Callable[[Dict[str, Any], Progress], Dict[str, Any]]]
+
+
+def _tell_file(folder: bytes) -> Progress:
+    """How far it is, twice a second at most; not flushed, because only a laptop that looks now needs it."""
+    path, stop, last = os.path.join(folder, PROGRESS), os.path.join(folder, STOP), [0.0]
+
+    def tell(done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - last[0] < _TELL_S:
+            return
+        last[0] = now
+        if os.path.exists(stop):
+            raise Stopped
+        aside = path + b".new"
+        with open(aside, "wb") as file:
+            file.write(disk.make_json({"done": [done, total], "time": time.time()}))
+        os.rename(aside, path)
+
+    return tell
+
+
+def _tell_lines(clock: "Callable[[], float]") -> Progress:
+    """A line every ten seconds into the job's log."""
+    last = [clock()]
+
+    def tell(done: int, total: int) -> None:
+        if clock() - last[0] > 10:
+            last[0] = clock()
+            sys.stdout.write("{} of {} MB\n".format(done >> 20, total >> 20))
+            sys.stdout.flush()
+
+    return tell
+
+
+def _take_lock(folder: bytes) -> "Optional[int]":
+    """Held until this process ends. None: another holds it. A file system without locks has to do without."""
+    handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            return None
+    return handle
+
+
+def _let_go_of_the_terminal(folder: bytes) -> None:
+    log = os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+
+
+def _remove_old(folder: bytes) -> None:
+    """Work of other days whose end was told long ago."""
+    for name in _list(folder):
+        path = os.path.join(folder, name)
+        try:
+            if time.time() - os.stat(os.path.join(path, RESULT)).st_mtime > _KEEP_S:
+                for file in _list(path):
+                    disk.remove_if_there(os.path.join(path, file))
+                os.rmdir(path)
+        except OSError:  # still at work, or not ours
+            pass
+
+
+def _list(folder: bytes) -> "List[bytes]":
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

@@ -1,0 +1,241 @@
+"""The deputy's hand in the site's data sets: named, removed, and opened to others. All of it can be asked twice."""
+
+import os
+import stat
+import time
+
+from windlass_job import disk, wire
+from windlass_job.deputy_data import CARD, DATA, POINTER, check_name, find_set, name_group
+from windlass_job.deputy_folders import remove_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional
+
+    from windlass_job.deputy import Answer, Call
+
+    Change = Dict[str, Any]
+
+_SHARED = b".shared"  # ROOT/data/.shared/NAME.json: how modes and groups were before
+_TRASH = b".trash-"
+_FRESH_S = 15 * 60
+_READ = {"group": 0o040, "all": 0o044}
+_ENTER = {"group": 0o050, "all": 0o055}
+_PASS = {"group": 0o010, "all": 0o011}
+
+
+def register_set(call: "Call") -> "Answer":
+    """A name for what lies elsewhere: a packed data set, a folder or a file."""
+    root, name = disk.expand_root(call.arguments["root"]), check_name(call.arguments["name"])
+    target = disk.expand_root(call.arguments["path"])
+    os.stat(target)
+    folder = os.path.join(root, DATA)
+    if os.path.isdir(os.path.join(folder, disk.as_path(name))):
+        raise disk.Refused("exists", "%s lies in %s itself" % (name, disk.as_text(folder)))
+    pointer = os.path.join(folder, disk.as_path(name) + POINTER)
+    known = disk.read_json(pointer) if os.path.lexists(pointer) else None
+    if known is not None and known.get("path") != disk.as_text(target) and not call.arguments.get("replace"):
+        raise disk.Refused("exists", "%s is the name of %s already" % (name, known.get("path")))
+    disk.make_folders(folder)
+    about = {"path": disk.as_text(target), "registered": time.time()}  # type: Dict[str, Any]
+    if call.arguments.get("description"):
+        about["description"] = call.arguments["description"]
+    disk.replace(pointer, disk.make_json(about))
+    return {"path": disk.as_text(target), "has_card": os.path.lexists(os.path.join(target, CARD))}, b""
+
+
+def unregister_set(call: "Call") -> "Answer":
+    """The pointer goes, what it points to stays."""
+    root, name = disk.expand_root(call.arguments["root"]), check_name(call.arguments["name"])
+    pointer = os.path.join(root, DATA, disk.as_path(name) + POINTER)
+    told = disk.read_json(pointer) or {}
+    os.unlink(pointer)
+    return {"path": told.get("path")}, b""
+
+
+def remove_set(call: "Call") -> "Answer":
+    """Renamed away first, so that nobody sees a part of it; then removed. Of a pointer only the pointer."""
+    root, name = disk.expand_root(call.arguments["root"]), check_name(call.arguments["name"])
+    folder = os.path.join(root, DATA)
+    path = os.path.join(folder, disk.as_path(name))
+    _remove_leftovers(folder, call)
+    if os.path.islink(path) or not os.path.isdir(path):
+        raise disk.Refused("not-found", "%s is no folder" % disk.as_text(path))
+    trash = os.path.join(folder, _TRASH + os.path.basename(path) + b"-" + disk.make_suffix())
+    os.rename(path, trash)
+    disk.remove_if_there(os.path.join(folder, _SHARED, disk.as_path(name) + b".json"))
+    remove_tree(trash, call.beat)
+    return {"path": disk.as_text(path)}, b""
+
+
+def find_users(call: "Call") -> "Answer":
+    """Runs whose plan names this data set, with the last word of their agents."""
+    root = disk.expand_root(call.arguments["root"])
+    words = {"set:" + call.arguments["name"], call.arguments["path"]}
+    runs = os.path.join(root, disk.as_path(wire.RUNS))
+    found = []
+    try:
+        names = sorted(os.listdir(runs))
+    except OSError:
+        names = []
+    for name in names:
+        call.beat()
+        if name.startswith(b"."):
+            continue
+        plan = disk.read_json(os.path.join(runs, name, disk.as_path(wire.PLAN_JSON))) or {}
+        if _mentions(plan.get("data"), words):
+            found.append({"run_id": disk.as_text(name), "is_running": _is_running(os.path.join(runs, name))})
+    return {"runs": found}, b""
+
+
+def share_set(call: "Call") -> "Answer":
+    """Group and modes of a data set: what would change, and with `apply` it is changed. `with_whom`: group or all.
+
+    Folders get the setgid bit, so that what is added later belongs to the group too. Folders above it, up to ROOT,
+    only let people pass.
+    """
+    root, name = disk.expand_root(call.arguments["root"]), check_name(call.arguments["name"])
+    path, _ = find_set(root, name)
+    record = os.path.join(root, DATA, _SHARED, disk.as_path(name) + b".json")
+    if call.arguments.get("undo"):
+        changes = _plan_undo(record)
+    else:
+        gid = _find_group(call.arguments.get("group"))
+        changes = _plan_sharing(path, _list_above(root, path), gid, call.arguments["with_whom"])
+    answer = {"changes": changes[:500], "count": len(changes), "blocked": _find_blocked(path, root, call.arguments)}
+    if call.arguments.get("apply"):
+        if not call.arguments.get("undo"):
+            _keep_record(record, changes)
+        for change in changes:
+            _apply(change)
+            call.beat()
+        if call.arguments.get("undo"):
+            disk.remove_if_there(record)
+    return answer, b""
+
+
+def _plan_sharing(path: bytes, above: "List[bytes]", gid: "Optional[int]", with_whom: str) -> "List[Change]":
+    changes = []
+    for folder in above:
+        found = os.stat(folder)
+        changes.append(_make_change(folder, found, found.st_mode | _PASS[with_whom], gid))
+    for one in _walk(path):
+        found = os.lstat(one)
+        if stat.S_ISDIR(found.st_mode):
+            changes.append(_make_change(one, found, found.st_mode | _ENTER[with_whom] | stat.S_ISGID, gid))
+        elif stat.S_ISREG(found.st_mode):
+            changes.append(_make_change(one, found, found.st_mode | _READ[with_whom], gid))
+    return [one for one in changes if one["mode"] != one["old_mode"] or one["gid"] != one["old_gid"]]
+
+
+def _make_change(path: bytes, found: os.stat_result, mode: int, gid: "Optional[int]") -> "Change":
+    return {
+        "path": disk.as_text(path),
+        "old_mode": found.st_mode & 0o7777,
+        "mode": mode & 0o7777,
+        "old_gid": found.st_gid,
+        "gid": found.st_gid if gid is None else gid,
+        "old_group": name_group(found.st_gid),
+        "group": name_group(found.st_gid if gid is None else gid),
+    }
+
+
+def _plan_undo(record: bytes) -> "List[Change]":
+    """Back to what was there before; folders above only when no other data set is shared through them."""
+    kept = disk.read_json(record)
+    if kept is None:
+        raise disk.Refused("not-found", "nothing is known of it having been shared")
+    others = [one for one in os.listdir(os.path.dirname(record)) if one != os.path.basename(record)]
+    changes = []
+    for one in kept["changes"]:
+        path = disk.as_path(one["path"])
+        if (others and one["is_above"]) or not os.path.lexists(path):
+            continue
+        changes.append(_make_change(path, os.lstat(path), one["old_mode"], one["old_gid"]))
+    return [one for one in changes if one["mode"] != one["old_mode"] or one["gid"] != one["old_gid"]]
+
+
+def _keep_record(record: bytes, changes: "List[Change]") -> None:
+    """Before anything is changed; what an earlier sharing noted of a file is what it was at first."""
+    disk.make_folders(os.path.dirname(record))
+    kept = (disk.read_json(record) or {}).get("changes") or []
+    known = {one["path"] for one in kept}
+    data = os.path.dirname(os.path.dirname(record))
+    above = (disk.as_text(data), disk.as_text(os.path.dirname(data)))
+    for one in changes:
+        if one["path"] not in known:
+            was = {name: one[name] for name in ("path", "old_mode", "old_gid")}
+            kept.append(dict(was, is_above=one["path"] in above))
+    disk.replace(record, disk.make_json({"changes": kept}))
+
+
+def _apply(change: "Change") -> None:
+    path = disk.as_path(change["path"])
+    if change["gid"] != change["old_gid"]:
+        os.chown(path, -1, change["gid"])
+    os.chmod(path, change["mode"])  # after chown, which takes the setgid bit away
+
+
+def _find_blocked(path: bytes, root: bytes, arguments: "Dict[str, Any]") -> "List[str]":
+    """Folders above ROOT, or above what a pointer names, that keep the others out and are not for us to open."""
+    need = _PASS.get(arguments.get("with_whom") or "", 0)
+    above = set(_list_above(root, path))
+    blocked = []
+    while path not in (b"/", b""):
+        path = os.path.dirname(path)
+        if path not in above and os.stat(path).st_mode & need != need and not os.stat(path).st_mode & 1:
+            blocked.append(disk.as_text(path))
+    return blocked
+
+
+def _list_above(root: bytes, path: bytes) -> "List[bytes]":
+    """ROOT and ROOT/data, where the data set lies in them."""
+    return [one for one in (root, os.path.join(root, DATA)) if path.startswith(os.path.join(one, b""))]
+
+
+def _walk(path: bytes) -> "List[bytes]":
+    found = [path]
+    for one in found:  # grows as they are found
+        if os.path.isdir(one) and not os.path.islink(one):
+            found.extend(os.path.join(one, name) for name in sorted(os.listdir(one)))
+    return found
+
+
+def _find_group(name: "Optional[str]") -> "Optional[int]":
+    import grp
+
+    if name is None:
+        return None
+    try:
+        return grp.getgrnam(name).gr_gid
+    except KeyError:
+        raise disk.Refused("not-found", "there is no group %s here" % name)
+
+
+def _mentions(value: "Any", words: "Any") -> bool:
+    if isinstance(value, str):
+        return value in words
+    if isinstance(value, dict):
+        return any(_mentions(one, words) for one in value.values())
+    return isinstance(value, list) and any(_mentions(one, words) for one in value)
+
+
+def _is_running(folder: bytes) -> bool:
+    """By the agent's own word, not too old: the laptop that asks may know nothing of this run."""
+    path = os.path.join(folder, disk.as_path(wire.STATUS))
+    status = disk.read_json(path) or {}
+    try:
+        return status.get("state") == wire.RUNNING and time.time() - os.stat(path).st_mtime < _FRESH_S
+    except OSError:
+        return False
+
+
+def _remove_leftovers(folder: bytes, call: "Call") -> None:
+    """Of a deputy that was killed while it removed one."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith(_TRASH):
+            remove_tree(os.path.join(folder, name), call.beat)

@@ -1,0 +1,157 @@
+"""A data set that arrives: shards aside, each checked and renamed when whole, and the card last.
+
+TARGET/.sending holds what is on its way, so that the same command goes on where it was cut. What a card names is never
+written to: new shards have new names, and a changed data set is the old one until its new card is there.
+"""
+
+import os
+import shutil
+import stat
+import zlib
+
+from windlass_job import disk, wire
+from windlass_job.receiving_lock import Holding, is_held_by
+from windlass_job.receiving_parts import ASIDE, Part, check_names, forget, is_there, list_done, list_parts
+from windlass_job.shards.card import CARD, CardDamaged, read_card
+from windlass_job.shards.index import name_index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Set
+
+    from windlass_job.shards.card import Card
+
+_BLOCK = 1 << 20
+
+
+class Receiving:
+    """One session's view of the folder. The first session holds the lock, the others show that they belong to it."""
+
+    def __init__(self, folder: bytes, token: str) -> None:
+        self.folder = folder
+        self._token = token
+        self._holding: "Optional[Holding]" = None
+        self._named: "Set[str]" = set()
+
+    def begin(self, laptop: str) -> "Dict[str, Any]":
+        """What is there already. Refused where somebody else is sending."""
+        aside = os.path.join(self.folder, ASIDE)
+        disk.make_folders(aside)
+        holding = Holding(aside, laptop, self._token)
+        holding.take()
+        self._holding = holding
+        self._read_named()
+        space = os.statvfs(self.folder)
+        return {
+            "path": disk.as_text(self.folder),
+            "parts": list_parts(self.folder),
+            "done": list_done(self.folder),
+            "free": space.f_bavail * space.f_frsize,
+        }
+
+    def join(self) -> None:
+        self.check_ours()
+        self._read_named()
+
+    def check_ours(self) -> None:
+        if not is_held_by(os.path.join(self.folder, ASIDE), self._token):
+            raise disk.Refused("busy", "another command has taken over")
+
+    def load_card(self) -> bytes:
+        """Its bytes; none where there is no data set yet."""
+        try:
+            return disk.read_bytes(os.path.join(self.folder, disk.as_path(CARD)))
+        except FileNotFoundError:
+            return b""
+
+    def open_part(self, plan: str, name: str, start: int) -> Part:
+        check_names(plan, name)
+        if name in self._named:
+            raise disk.Refused("failed", "{} is a shard that the data set uses".format(name))
+        # A leftover of another plan, perhaps of the same size: it must not be taken for this one.
+        disk.remove_if_there(os.path.join(self.folder, disk.as_path(name)))
+        return Part(self.folder, plan, name, start)
+
+    def bring(self, part: Part, source: bytes) -> None:
+        """From a landing place that this host sees; what a cut one left is gone on with."""
+        opened: "Any" = disk.open_regular(source)
+        with opened as file:
+            file.seek(part.written)
+            buffer = memoryview(bytearray(_BLOCK))
+            while True:
+                count = file.readinto(buffer)
+                if not count:
+                    return
+                part.write(buffer[:count])
+
+    def drop(self, plan: str, name: str) -> None:
+        """At a landing place: it was taken on."""
+        check_names(plan, name)
+        if name in self._named:
+            raise disk.Refused("failed", "{} is a shard that the data set uses".format(name))
+        self._remove(name)
+        forget(self.folder, plan)
+
+    def finish(self, content: bytes, known_crc: "Optional[int]", removed: "List[str]") -> "Dict[str, Any]":
+        """The card takes its place, if the one before is still that which the laptop knows."""
+        self.check_ours()
+        card = read_card(content)
+        before = self.load_card()
+        if (zlib.crc32(before) if before else None) != known_crc:
+            raise disk.Refused("changed", "the data set was changed by somebody else meanwhile")
+        self._check_shards(card)
+        disk.replace(os.path.join(self.folder, disk.as_path(CARD)), content)
+        names = {one.name for one in card.shards}
+        leftover = {str(one["name"]) for one in list_done(self.folder).values()}  # of a source that has changed since
+        for name in (self._named & set(removed)) | leftover:
+            if name not in names:
+                self._remove(name)
+        self.clean_up()
+        return {"path": disk.as_text(self.folder)}
+
+    def clean_up(self) -> None:
+        self.let_go()
+        shutil.rmtree(os.path.join(self.folder, ASIDE), ignore_errors=True)
+
+    def let_go(self) -> None:
+        if self._holding is not None:
+            self._holding.let_go()
+            self._holding = None
+
+    def _read_named(self) -> None:
+        content = self.load_card()
+        try:
+            self._named = {one.name for one in read_card(content).shards} if content else set()
+        except CardDamaged as problem:
+            where = disk.as_text(os.path.join(self.folder, disk.as_path(CARD)))
+            raise disk.Refused("failed", "{}: {}".format(where, problem))
+
+    def _check_shards(self, card: "Card") -> None:
+        for shard in card.shards:
+            check_names("0" * 16, shard.name)
+            if not is_there(self.folder, shard.name, shard.bytes):
+                raise disk.Refused("not-found", "{} is not there whole".format(shard.name))
+            index = os.path.join(self.folder, disk.as_path(name_index(shard.name)))
+            if shard.name not in self._named and zlib.crc32(disk.read_bytes(index)) != shard.index_crc:
+                raise disk.Refused("damaged", "the index of {} is not the one that was sent".format(shard.name))
+
+    def _remove(self, shard: str) -> None:
+        for name in (shard, name_index(shard)):
+            disk.remove_if_there(os.path.join(self.folder, disk.as_path(name)))
+
+
+def find_target(target: str) -> bytes:
+    """Where a data set goes: ROOT/data/NAME, or where the pointer of that name says it lies."""
+    folder = disk.expand_root(target)
+    pointer = disk.read_json(folder + b".json")
+    if not os.path.isdir(folder) and pointer and isinstance(pointer.get("path"), str):
+        return disk.expand_root(pointer["path"])
+    return folder
+
+
+def remove_landing(folder: bytes) -> None:
+    """Only what is a landing place of ours, and no link to elsewhere."""
+    if not os.path.basename(folder).startswith(disk.as_path(wire.LANDING)):
+        raise disk.Refused("failed", "{} is no landing place".format(disk.as_text(folder)))
+    if os.path.isdir(folder) and stat.S_ISDIR(os.lstat(folder).st_mode):
+        shutil.rmtree(folder)

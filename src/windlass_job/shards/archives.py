@@ -1,0 +1,258 @@
+"""Archives as sources: tar, plain or compressed, and zip. Read as they are; nothing is unpacked to a disk.
+
+What leads out of the target, and what is no plain file, is left out and told. Members stay in the archive's order
+where it can be read only from its beginning to its end; else they are sorted by name, as files of a folder are.
+"""
+
+import calendar
+import importlib
+import itertools
+import json
+import os
+import tarfile
+import zipfile
+import zlib
+
+from windlass_job import disk
+from windlass_job.shards import told as words
+from windlass_job.shards.cutting import Batch
+from windlass_job.shards.naming import make_stored_name
+from windlass_job.shards.readers import Member, MemberReader
+from windlass_job.shards.sorting import Sorter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, List, Optional, Tuple
+
+    from windlass_job.shards.told import Told
+
+    Found = Tuple[bytes, int, int, Any]  # name, size, mtime_ns, where
+
+_BATCH = 2000
+
+
+class ArchiveDamaged(ValueError):
+    """It is no archive, or ends in the middle."""
+
+
+class _Archive:
+    """What both kinds share; `_find` is theirs."""
+
+    is_sequential = False
+    classes = ()  # type: Tuple[str, ...]
+    columns = ()  # type: Tuple[str, ...]
+
+    def __init__(self, path: bytes) -> None:
+        self.path = os.path.abspath(path)
+        self.words = "the members of " + disk.as_text(os.path.basename(self.path))
+
+    def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
+        self.classes = known
+        members = Sorter(scratch)
+        for number, (name, size, mtime, where) in enumerate(self._find_safely(told)):
+            members.add(name, json.dumps([number, size, mtime, where]).encode("ascii"))
+        found = _keep_last(members, told)
+        return _cut(_restore_order(found, scratch) if self.is_sequential else found)
+
+    def _find_safely(self, told: "Told") -> "Iterator[Found]":
+        try:
+            for found in self._find(told):
+                yield found
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+            raise ArchiveDamaged("{} cannot be read: {}".format(disk.as_text(self.path), error))
+
+    def _find(self, told: "Told") -> "Iterator[Found]":
+        raise NotImplementedError
+
+
+class TarSource(_Archive):
+    """A plain one is read at any place; a compressed one twice from its beginning: first for the plan."""
+
+    def __init__(self, path: bytes) -> None:
+        _Archive.__init__(self, path)
+        try:
+            tarfile.open(os.fsdecode(self.path), "r:").close()
+        except tarfile.TarError:
+            self.is_sequential = True
+
+    def open_reader(self) -> MemberReader:
+        return _TarStream(self.path) if self.is_sequential else _TarReader(self.path)
+
+    def _find(self, told: "Told") -> "Iterator[Found]":
+        for found in self._judge(_iterate_members(_open_tar(self.path, self.is_sequential)), told):
+            yield found
+
+    def _judge(self, members: "Iterator[Tuple[int, tarfile.TarInfo]]", told: "Told") -> "Iterator[Found]":
+        for number, member in members:
+            raw = member.name.encode("utf-8", "surrogateescape")
+            if member.isdir():
+                continue
+            name = make_stored_name(raw)
+            if name is None:
+                told.add(words.REFUSED_NAME, raw)
+            elif member.issym() or member.islnk():
+                told.add(words.LINK_INSIDE, raw)
+            elif not member.isreg() or member.issparse():
+                told.add(words.NOT_PLAIN, raw)
+            else:
+                where = number if self.is_sequential else [member.offset_data, member.size]  # type: Any
+                yield name, member.size, int(member.mtime) * 10**9, where
+
+
+class ZipSource(_Archive):
+    def open_reader(self) -> MemberReader:
+        return _ZipReader(self.path)
+
+    def _find(self, told: "Told") -> "Iterator[Found]":
+        with zipfile.ZipFile(os.fsdecode(self.path)) as archive:
+            for number, info in enumerate(archive.infolist()):
+                raw = info.filename.encode("utf-8", "surrogateescape")
+                if raw.endswith(b"/"):
+                    continue
+                name = make_stored_name(raw)
+                kind = info.external_attr >> 16 & 0o170000
+                if name is None:
+                    told.add(words.REFUSED_NAME, raw)
+                elif kind == 0o120000:
+                    told.add(words.LINK_INSIDE, raw)
+                elif kind not in (0, 0o100000):
+                    told.add(words.NOT_PLAIN, raw)
+                else:
+                    yield name, info.file_size, _read_date(info.date_time), number
+
+
+class _TarReader(MemberReader):
+    """Members by their place, at any time."""
+
+    def __init__(self, path: bytes) -> None:
+        self._handle = os.open(path, os.O_RDONLY)
+
+    def open_large(self, name: bytes, where: "List[int]") -> "_Region":
+        return _Region(self._handle, *where)
+
+
+class _Region(Member):
+    """A part of an open file, which others read as well."""
+
+    def __init__(self, handle: int, start: int, size: int) -> None:
+        self._handle = handle
+        self._start = start
+        self.size = self._left = size
+
+    def readinto(self, view: memoryview) -> int:
+        content = os.pread(self._handle, min(len(view), self._left), self._start)
+        view[: len(content)] = content
+        self._start += len(content)
+        self._left -= len(content)
+        return len(content)
+
+    def close(self) -> None:
+        pass
+
+
+class _TarStream(MemberReader):
+    """Members one after the other, in the order of the plan."""
+
+    def __init__(self, path: bytes) -> None:
+        self._archive = _open_tar(path, True)
+        self._members = _iterate_members(self._archive)
+
+    def open_large(self, name: bytes, where: int) -> Member:
+        for number, member in self._members:
+            if number == where:
+                file = self._archive.extractfile(member)
+                if file is not None:
+                    return Member(file, member.size)
+        raise OSError("the archive ended before this member")
+
+
+class _ZipReader(MemberReader):
+    def __init__(self, path: bytes) -> None:
+        self._archive = zipfile.ZipFile(os.fsdecode(path))
+        self._infos = self._archive.infolist()
+
+    def open_large(self, name: bytes, where: int) -> Member:
+        info = self._infos[where]
+        try:
+            return Member(self._archive.open(info), info.file_size)
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:  # damaged, encrypted, exotic
+            raise OSError(str(error))
+
+
+class _Header(tarfile.TarInfo):
+    """tarfile takes a header that it cannot read for the end of the archive: this remembers why it stopped."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> "_Header":
+        try:
+            return super(_Header, cls).fromtarfile(archive)
+        except tarfile.HeaderError as error:
+            archive.windlass_end = type(error).__name__  # type: ignore[attr-defined]
+            raise
+
+
+def _open_tar(path: bytes, is_sequential: bool) -> tarfile.TarFile:
+    name = os.fsdecode(path)
+    if not is_sequential:
+        return tarfile.open(name, "r:", tarinfo=_Header)
+    with open(path, "rb") as file:
+        start = file.read(6)
+    for magic, module in ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma")):
+        if start.startswith(magic):
+            # Opened by ourselves, because tarfile's own way does not notice that a compressed file is cut off.
+            file = importlib.import_module(module).open(name)
+            return tarfile.open(fileobj=file, mode="r|", tarinfo=_Header)
+    raise ArchiveDamaged("{} is no tar, nor one compressed by gzip, bzip2 or xz".format(disk.as_text(path)))
+
+
+def _iterate_members(archive: tarfile.TarFile) -> "Iterator[Tuple[int, tarfile.TarInfo]]":
+    for number, member in enumerate(archive):
+        archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
+        yield number, member
+    if getattr(archive, "windlass_end", "") != "EOFHeaderError":
+        raise tarfile.ReadError("it ends in the middle")
+
+
+def _keep_last(members: Sorter, told: "Told") -> "Iterator[Tuple[int, Found]]":
+    """As unpacking would: of several members of one name the last one stays."""
+    before = None  # type: Optional[Tuple[bytes, List[Any]]]
+    for name, value in members.iterate():
+        now = json.loads(value.decode("ascii"))
+        if before is not None:
+            if before[0] == name:
+                told.add(words.TWICE, name)
+            else:
+                yield _make_found(*before)
+        before = (name, now)
+    if before is not None:
+        yield _make_found(*before)
+
+
+def _make_found(name: bytes, values: "List[Any]") -> "Tuple[int, Found]":
+    return values[0], (name, values[1], values[2], values[3])
+
+
+def _restore_order(found: "Iterator[Tuple[int, Found]]", scratch: "Optional[bytes]") -> "Iterator[Tuple[int, Found]]":
+    sorter = Sorter(scratch)
+    for number, (name, size, mtime, where) in found:
+        sorter.add(b"%020d" % number, json.dumps([disk.as_text(name), size, mtime, where]).encode("ascii"))
+    for key, value in sorter.iterate():
+        name_text, size, mtime, where = json.loads(value.decode("ascii"))
+        yield int(key), (disk.as_path(name_text), size, mtime, where)
+
+
+def _cut(found: "Iterator[Tuple[int, Found]]") -> "Iterator[Batch]":
+    while True:
+        part = [one for _, one in itertools.islice(found, _BATCH)]
+        if not part:
+            return
+        names, sizes, mtimes, wheres = (list(values) for values in zip(*part))
+        yield Batch(names, sizes, mtimes, wheres=wheres)
+
+
+def _read_date(date: "Tuple[int, ...]") -> int:
+    """Zip knows no time zone, so none is assumed: the same archive gives the same bytes everywhere."""
+    try:
+        return calendar.timegm(date[:6] + (0, 0, 0)) * 10**9
+    except (ValueError, OverflowError):
+        return 0

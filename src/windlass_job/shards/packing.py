@@ -1,0 +1,340 @@
+"""Packs files into shards: planned first, then cut, then written; or streamed shard by shard to somebody else.
+
+`pack` may be killed at any time. Shards that are finished are kept when the files are still those in their index;
+the card comes last, and until then the data set is what it was.
+"""
+
+import hashlib
+import marshal
+import os
+import re
+import sys
+from zlib import crc32
+
+from windlass_job import disk
+from windlass_job.shards import compressing, cutting
+from windlass_job.shards.card import CARD, Card, Shard, save_card
+from windlass_job.shards.cutting import Plan
+from windlass_job.shards.deltas import Delta
+from windlass_job.shards.folder import Folder
+from windlass_job.shards.index import Index, IndexDamaged, name_index
+from windlass_job.shards.streaming import ShardStream
+from windlass_job.shards.told import Told
+from windlass_job.shards.writing import FolderLock, PackFailed, Writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+    from windlass_job.shards.cutting import Batch, ShardPlan
+
+TOO_DEAD = 0.3
+_TRIAL_FILES = 64
+_TRIAL_BYTES = 16 << 20
+# Shards, their parts, and what a killed `disk.replace` leaves.
+_STRAY = re.compile(r"\.?shard-\d+\.(tar|idx)(\.part|\.[0-9a-f]{12})?$|\.dataset\.json\.[0-9a-f]{12}$")
+_NUMBER = re.compile(r"shard-(\d+)\.tar$")
+
+
+class Settings:
+    """shard_bytes, workers: 0 to choose. anew: as if nothing had been packed. first_shard: least number of new ones."""
+
+    def __init__(
+        self,
+        name: str,
+        nodes: int = 1,
+        shard_bytes: int = 0,
+        about: "Optional[Dict[str, Any]]" = None,
+        workers: int = 0,
+        compress: bool = False,
+        anew: bool = False,
+        by_content: bool = True,
+        most_files: int = cutting.MOST_FILES,
+        first_shard: int = 0,
+    ) -> None:
+        self.name = name
+        self.nodes = nodes
+        self.shard_bytes = shard_bytes
+        self.about = dict(about or {})
+        self.workers = workers
+        self.compress = compress
+        self.anew = anew
+        self.by_content = by_content
+        self.most_files = most_files
+        self.first_shard = first_shard
+
+
+def plan_packing(
+    source: "Any", settings: Settings, before: "Optional[Folder]" = None, scratch: "Optional[bytes]" = None
+) -> "Packing":
+    """Looks at every file, reads none. before: the data set as it is; only changes are packed then."""
+    packing = Packing(source, settings, before, scratch)
+    packing.fill()
+    return packing
+
+
+def can_grow(before: Folder, source: "Any") -> bool:
+    """Compressed sets are packed anew, because an index holds compressed sizes; so are archives without order."""
+    return "compressed" not in before.card.about and not source.is_sequential
+
+
+class Packing:
+    """A plan, cut into shards. Streams may run side by side, in threads and after a fork."""
+
+    def __init__(
+        self, source: "Any", settings: Settings, before: "Optional[Folder]", scratch: "Optional[bytes]"
+    ) -> None:
+        self.source = source
+        self.settings = settings
+        self.plan = Plan(scratch)
+        self.told = Told()
+        self.delta = None  # type: Optional[Delta]
+        self.compression = None  # type: Optional[compressing.Verdict]
+        self.why = "as asked for"
+        self._before = before
+        self._scratch = scratch
+        self._readers = {}  # type: Dict[int, Any]
+        self._cutter = self._make_cutter(settings.shard_bytes or cutting.SMALLEST_SHARD)
+        self.content_bytes = {}  # type: Dict[str, int]
+
+    def fill(self, early: "Callable[[Optional[ShardPlan]], None]" = lambda _: None) -> None:
+        """Makes the plan. early: called now and then, with a shard when one is certain before the rest is known."""
+        given = 0
+        for batch in self._iterate():
+            self.plan.add(batch, self._cutter)
+            certain = self._count_certain()
+            if certain > given:
+                self.plan.flush()
+            for shard in self._cutter.shards[given:certain]:
+                early(shard)
+            given = certain
+            early(None)
+        self.plan.flush()
+        if self.settings.compress:
+            self.compression = self._try_compression()
+        if not self.settings.shard_bytes:
+            self._choose_shards()
+        for one in self.shards:
+            self.content_bytes.setdefault(one.name, one.content_bytes)
+
+    @property
+    def shards(self) -> "List[ShardPlan]":
+        return self._cutter.shards
+
+    def _iterate(self) -> "Iterator[Batch]":
+        before, settings, known = self._before, self.settings, ()  # type: Optional[Folder], Settings, Tuple[str, ...]
+        if before is None or settings.anew or not can_grow(before, self.source):
+            return self.source.iterate(self.told, known, self._scratch)  # type: ignore[no-any-return]
+        self.delta = Delta(before, self.source.open_reader(), settings.by_content)
+        return self.delta.select(self.source.iterate(self.told, before.card.classes, self._scratch))
+
+    def _make_cutter(self, shard_bytes: int) -> cutting.Cutter:
+        number = max(_find_next_number(self._before), self.settings.first_shard)
+        return cutting.Cutter(shard_bytes, number, self.settings.most_files)
+
+    def _count_certain(self) -> int:
+        if self.settings.compress:  # whether it pays is known at the end
+            return 0
+        return self._cutter.count_certain(cutting.SMALLEST_SHARD if not self.settings.shard_bytes else sys.maxsize)
+
+    def _choose_shards(self) -> None:
+        chosen, self.why = cutting.choose_shard_bytes(self.plan.bytes, self.plan.files, self.settings.nodes)
+        if chosen != cutting.SMALLEST_SHARD and not self._cutter.holds_for_all(cutting.SMALLEST_SHARD):
+            self._cutter = self._make_cutter(chosen)
+            self.plan.cut(self._cutter)
+
+    @property
+    def files(self) -> int:
+        return self.plan.files
+
+    @property
+    def archive_bytes(self) -> int:
+        """Of all archives that will be made."""
+        return sum(one.bytes for one in self.shards)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is new and nothing is gone."""
+        return self.delta is not None and not self.plan.files and not self.delta.dead_files
+
+    def stream(self, shard: "ShardPlan", told: "Optional[Told]" = None) -> ShardStream:
+        compress = self.compression is not None and self.compression.pays
+        return ShardStream(self.plan, shard, self._get_reader(), told or self.told, compress)
+
+    def make_card(self, shards: "List[Shard]") -> Card:
+        """The data set with these new shards."""
+        source, old, kept_bytes = self.source, [], 0  # type: Any, List[Shard], int
+        if self.delta is not None and self._before is not None:
+            old = self.delta.make_shards()
+            kept_bytes = self._before.card.bytes - self.delta.dead_bytes
+        about = {"source": disk.as_text(source.path), "layout": source.words, "shards": self.why}
+        if self._before is not None:
+            about = dict(self._before.card.about, **about)
+            about.pop("compressed", None)
+        if self.compression is not None:
+            about["compression"] = self.compression.why
+            if self.compression.pays:
+                about["compressed"] = "gzip"
+        return Card(
+            self.settings.name,
+            old + sorted(shards, key=lambda one: one.name),
+            classes=source.classes,
+            columns=source.columns,
+            about=dict(about, **self.settings.about),
+            total_bytes=kept_bytes + sum(self.content_bytes[one.name] for one in shards),
+        )
+
+    def identify(self, shard: "ShardPlan") -> str:
+        """The same for the same content, whatever the shard is called."""
+        digest = hashlib.sha256()
+        for batch in self.plan.iterate_shard(shard):
+            columns = [sorted(one.items()) for one in batch.columns or ()]
+            # Version 2 of marshal writes equal values as equal bytes, whoever else refers to them.
+            digest.update(marshal.dumps([batch.names, batch.sizes, batch.mtimes_ns, batch.labels, columns], 2))
+        return digest.hexdigest()[:32]
+
+    def find_finished(self, shard: "ShardPlan", folder: bytes) -> "Optional[Shard]":
+        """The shard as an earlier attempt left it there, if it holds exactly what is planned for it."""
+        path = os.path.join(folder, os.fsencode(shard.name))
+        index_path = os.path.join(folder, os.fsencode(name_index(shard.name)))
+        try:
+            size = os.stat(path).st_size
+            index = Index(index_path)
+        except (OSError, IndexDamaged):
+            return None
+        try:
+            if index.shard_bytes != size or not index.is_whole() or not self._holds(index, shard):
+                return None
+            self.content_bytes[shard.name] = sum(index.sizes)
+            return Shard(shard.name, size, len(index), _compute_crc(index_path))
+        finally:
+            index.close()
+
+    def _holds(self, index: Index, shard: "ShardPlan") -> bool:
+        if len(index) != shard.files or self.settings.compress:
+            return False
+        at = 0
+        for batch in self.plan.iterate_shard(shard):
+            after = at + len(batch)
+            if (
+                list(index.sizes[at:after]) != batch.sizes
+                or list(index.mtimes_ns[at:after]) != batch.mtimes_ns
+                or list(index.classes[at:after]) != batch.labels
+                or [index.get_name(number) for number in range(at, after)] != batch.names
+                or [index.get_columns(number) for number in range(at, after)] != (batch.columns or [{}] * len(batch))
+            ):
+                return False
+            at = after
+        return True
+
+    def _get_reader(self) -> "Any":
+        """One a process: an archive's reader has a place in its file, which a fork would share."""
+        pid = os.getpid()
+        if pid not in self._readers:
+            self._readers[pid] = self.source.open_reader()
+        return self._readers[pid]
+
+    def _try_compression(self) -> compressing.Verdict:
+        """On files spread over the whole."""
+        trial: "List[Tuple[int, int]]" = []
+        read = 0
+        step = max(1, self.plan.files // _TRIAL_FILES)
+        reader, at = self.source.open_reader(), 0
+        for batch in self.plan.iterate():
+            for place in range(-at % step, len(batch), step):
+                if batch.sizes[place] > _TRIAL_BYTES or read > _TRIAL_BYTES:
+                    continue
+                where = batch.wheres[place] if batch.wheres else None
+                view = memoryview(bytearray(batch.sizes[place]))
+                try:
+                    count = reader.read_small(batch.names[place], where, view)
+                except OSError:
+                    continue
+                trial.append((count, len(compressing.compress(bytes(view[:count])))))
+                read += count
+            at += len(batch)
+        return compressing.judge(trial)
+
+
+class Packed:
+    """What `pack` did."""
+
+    def __init__(self, card: Card, packing: "Packing", kept_shards: int) -> None:
+        self.card = card
+        self.told = packing.told
+        self.kept_shards = kept_shards  # of an earlier attempt that was cut short
+        self.new_shards = len(packing.shards) - kept_shards
+        self.new_files = packing.files
+        self.dead_files = packing.delta.dead_files if packing.delta is not None else 0
+        self.why = packing.why
+        self.compression = packing.compression
+        self.advice = advise(card)
+
+
+def advise(card: Card) -> "Optional[str]":
+    held = sum(one.files for one in card.shards)
+    dead = held - card.files
+    if not held or dead <= TOO_DEAD * held:
+        return None
+    return "{} of the {} files in its shards are no longer meant: pack it anew to be rid of them".format(dead, held)
+
+
+def pack(
+    source: "Any", folder: bytes, settings: Settings, progress: "Callable[[int, int, int, int], None]" = lambda *_: None
+) -> Packed:
+    """Into a folder of this machine. progress: files and bytes done, of how many that are known so far."""
+    _refuse_inside(folder, source.path)
+    disk.make_folders(folder)
+    with FolderLock(folder):
+        before = Folder(folder) if has_card(folder) else None
+        packing = Packing(source, settings, before, scratch=folder)
+        try:
+            with Writer(packing, folder, progress) as writer:
+                packing.fill(writer.offer)
+                return _finish(packing, folder, before, writer)
+        finally:
+            packing.plan.close()
+            if before is not None:
+                before.close()
+
+
+def _refuse_inside(folder: bytes, source: bytes) -> None:
+    below = os.path.join(os.path.realpath(source), b"")
+    if os.path.join(os.path.realpath(folder), b"").startswith(below):
+        raise PackFailed(
+            "{} lies in {}, so its shards would be packed into themselves".format(
+                disk.as_text(folder), disk.as_text(source)
+            )
+        )
+
+
+def _finish(packing: Packing, folder: bytes, before: "Optional[Folder]", writer: Writer) -> Packed:
+    if packing.is_empty and before is not None:
+        return Packed(before.card, packing, 0)
+    made = writer.write_rest()
+    card = packing.make_card(made)
+    save_card(card, folder)
+    _remove_strays(card, folder)
+    return Packed(card, packing, writer.kept)
+
+
+def _remove_strays(card: Card, folder: bytes) -> None:
+    """Shards of an attempt with other settings, or of a set that was packed anew. The card names them no more."""
+    named = {one.name for one in card.shards} | {name_index(one.name) for one in card.shards}
+    for name in os.listdir(folder):
+        text = disk.as_text(name)
+        if _STRAY.match(text) and text not in named:
+            disk.remove_if_there(os.path.join(folder, name))
+
+
+def _find_next_number(before: "Optional[Folder]") -> int:
+    found = [_NUMBER.match(one.name) for one in before.card.shards] if before is not None else []
+    return max([int(one.group(1)) + 1 for one in found if one] or [0])
+
+
+def _compute_crc(path: bytes) -> int:
+    return crc32(disk.read_bytes(path))
+
+
+def has_card(folder: bytes) -> bool:
+    return os.path.exists(os.path.join(folder, os.fsencode(CARD)))

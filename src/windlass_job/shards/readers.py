@@ -1,0 +1,102 @@
+"""How the bytes of a planned file are read: whole into a buffer where it is small, else piece by piece."""
+
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any, Optional
+
+# A pipe that took the place of a file since the walk must not keep us waiting for a writer.
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
+
+
+class FileReader:
+    """Files by their names below a folder, or wherever the plan says."""
+
+    def __init__(self, top: bytes) -> None:
+        self._start = os.path.join(top, b"")
+
+    def read_small(self, name: bytes, where: "Optional[bytes]", view: memoryview) -> int:
+        """How many bytes came: fewer than the view holds when the file ended. Of what is no file none come."""
+        handle = os.open(where or self._start + name, _FLAGS)
+        try:
+            return os.readv(handle, [view])
+        finally:
+            os.close(handle)
+
+    def open_large(self, name: bytes, where: "Optional[bytes]") -> "LargeFile":
+        return LargeFile(os.open(where or self._start + name, _FLAGS))
+
+    def has(self, name: bytes, where: "Optional[bytes]") -> bool:
+        return where is None and os.path.lexists(self._start + name)
+
+
+class LargeFile:
+    """An open file, read from its beginning. `size` is what it was when opened."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._seen = os.fstat(handle)
+        self.size = self._seen.st_size
+        if not stat.S_ISREG(self._seen.st_mode):
+            os.close(handle)
+            raise OSError("no longer a file")
+
+    def readinto(self, view: memoryview) -> int:
+        return os.readv(self._handle, [view])
+
+    def has_changed(self) -> bool:
+        now = os.fstat(self._handle)
+        return (now.st_size, now.st_mtime_ns) != (self._seen.st_size, self._seen.st_mtime_ns)
+
+    def close(self) -> None:
+        os.close(self._handle)
+
+
+class Member:
+    """A file within an archive, as `LargeFile` is one on a disk."""
+
+    def __init__(self, file: "IO[bytes]", size: int) -> None:
+        self._file = file
+        self.size = size
+
+    def readinto(self, view: memoryview) -> int:
+        try:
+            content = self._file.read(len(view))
+        except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError) as error:
+            raise OSError(str(error))
+        view[: len(content)] = content
+        return len(content)
+
+    def has_changed(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class MemberReader:
+    """What readers of archives share: `open_large` is theirs."""
+
+    def open_large(self, name: bytes, where: "Any") -> Member:
+        raise NotImplementedError
+
+    def has(self, name: bytes, where: "Any") -> bool:
+        return False
+
+    def read_small(self, name: bytes, where: "Any", view: memoryview) -> int:
+        member = self.open_large(name, where)
+        try:
+            done = 0
+            while done < len(view):
+                more = member.readinto(view[done:])
+                if not more:
+                    break
+                done += more
+            return done
+        finally:
+            member.close()

@@ -1,0 +1,265 @@
+"""Where files to pack come from: a folder, a list of paths, a table of paths and labels, or an archive."""
+
+import json
+import os
+import stat
+
+from windlass_job import disk
+from windlass_job.shards import layouts
+from windlass_job.shards import told as words
+from windlass_job.shards.archives import TarSource, ZipSource
+from windlass_job.shards.cutting import Batch
+from windlass_job.shards.index import NO_CLASS
+from windlass_job.shards.naming import name_below
+from windlass_job.shards.readers import FileReader
+from windlass_job.shards.sorting import Sorter
+from windlass_job.shards.tables import Table, is_table
+from windlass_job.shards.walking import NoFolder, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+    from windlass_job.shards.told import Told
+
+MOST_CLASSES = 100000  # more labels than that are numbers or sentences: they stay a column
+_TARS = (b".tar", b".tar.gz", b".tgz", b".tar.bz2", b".tbz2", b".tar.xz", b".txz")
+_BATCH = 2000
+
+
+def choose_source(path: bytes, kind: str = "auto") -> "Any":
+    """kind: folder, list, table, tar or zip; `auto` looks at what is there."""
+    if kind == "auto":
+        kind = _guess(path)
+    return KINDS[kind](path)
+
+
+def _guess(path: bytes) -> str:
+    lower = path.lower()
+    if os.path.isdir(path):
+        return "folder"
+    if not os.path.exists(path):
+        raise NoFolder("{} is not there".format(disk.as_text(path)))
+    if lower.endswith(_TARS):
+        return "tar"
+    if lower.endswith(b".zip"):
+        return "zip"
+    return "table" if is_table(path) else "list"
+
+
+class FolderSource:
+    """All files below a folder; classes from its folders or from a table of metadata in it."""
+
+    is_sequential = False
+
+    def __init__(self, path: bytes, follow_folders: bool = False) -> None:
+        self.path = os.path.abspath(path)
+        self._follow = follow_folders
+        layout = layouts.look(self.path)
+        self._layout = layout
+        self.words = layout.words
+        self.classes = tuple(disk.as_text(name) for name in layout.classes)
+        self.columns = ()  # type: Tuple[str, ...]
+
+    def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
+        """known: classes that have a number already."""
+        rows = _Rows(scratch)
+        for name in self._layout.tables:
+            table = Table(os.path.join(self.path, name))
+            rows.add_table(table, os.path.dirname(name), self.path, told)
+        found = walk(self.path, told, self._follow, scratch)
+        if self._layout.tables:
+            self.columns = rows.columns
+            self.words = self._layout.words + ", with " + disk.as_text(self._layout.tables[0])
+        if rows.labels:
+            self.classes = number_classes(rows.labels, known)
+            return self._join(found, rows, told)
+        self.classes = number_classes(set(self.classes), known)
+        labelled = self._label(found)
+        return self._join(labelled, rows, told) if self._layout.tables else labelled
+
+    def open_reader(self) -> FileReader:
+        return FileReader(self.path)
+
+    def _label(self, found: "Iterator[Any]") -> "Iterator[Batch]":
+        numbers = {disk.as_path(name): number for number, name in enumerate(self.classes)}
+        depth = self._layout.depth
+        for names, sizes, mtimes in found:
+            if depth is None:
+                yield Batch(names, sizes, mtimes)
+                continue
+            labels = []
+            for name in names:
+                parts = name.split(b"/", depth + 1)
+                labels.append(numbers.get(parts[depth], NO_CLASS) if len(parts) > depth + 1 else NO_CLASS)
+            yield Batch(names, sizes, mtimes, labels)
+
+    def _join(self, found: "Iterator[Any]", rows: "_Rows", told: "Told") -> "Iterator[Batch]":
+        """Both are in the order of names."""
+        numbers = {name: number for number, name in enumerate(self.classes)}
+        merged = rows.iterate(told)
+        row = next(merged, None)
+        for batch in found:
+            if not isinstance(batch, Batch):
+                batch = Batch(*batch)
+            batch.columns = [{} for _ in batch.names]
+            for at, name in enumerate(batch.names):
+                while row is not None and row[0] < name:
+                    told.add(words.NO_FILE, row[0])
+                    row = next(merged, None)
+                if row is not None and row[0] == name:
+                    batch.columns[at] = row[3]
+                    if rows.labels:
+                        batch.labels[at] = numbers.get(row[2] or "", NO_CLASS)
+                    row = next(merged, None)
+            yield batch
+        while row is not None:
+            told.add(words.NO_FILE, row[0])
+            row = next(merged, None)
+
+
+class RowSource:
+    """Files that are named one by one: in a list, or in a table with labels and columns."""
+
+    is_sequential = False
+
+    def __init__(self, path: bytes, base: "Optional[bytes]" = None) -> None:
+        self.path = os.path.abspath(path)
+        self._base = os.path.abspath(base) if base else os.path.dirname(self.path)
+        self.classes = ()  # type: Tuple[str, ...]
+        self.columns = ()  # type: Tuple[str, ...]
+        self.words = "the files named in " + disk.as_text(os.path.basename(self.path))
+
+    def open_reader(self) -> FileReader:
+        return FileReader(self._base)
+
+    def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
+        rows = _Rows(scratch)
+        self._fill(rows, told)
+        self.columns = rows.columns
+        self.classes = number_classes(rows.labels, known)
+        return self._look(rows, told)
+
+    def _fill(self, rows: "_Rows", told: "Told") -> None:
+        raise NotImplementedError
+
+    def _look(self, rows: "_Rows", told: "Told") -> "Iterator[Batch]":
+        numbers = {name: number for number, name in enumerate(self.classes)}
+        lists = [[], [], [], [], [], []]  # type: List[List[Any]]
+        for name, path, label, columns in rows.iterate(told):
+            seen = _look_at(os.path.join(self._base, path), name, told)
+            if seen is None:
+                continue
+            number = numbers.get(label, NO_CLASS) if label is not None else NO_CLASS
+            where = None if path == name else os.path.join(self._base, path)
+            for values, value in zip(lists, (name, seen.st_size, seen.st_mtime_ns, number, where, columns)):
+                values.append(value)
+            if len(lists[0]) >= _BATCH:
+                yield _make_batch(lists)
+                lists = [[], [], [], [], [], []]
+        if lists[0]:
+            yield _make_batch(lists)
+
+
+class ListSource(RowSource):
+    """Paths, one a line, or with NUL between them; relative ones count from the list's own folder."""
+
+    def _fill(self, rows: "_Rows", told: "Told") -> None:
+        for path in _read_list(self.path):
+            rows.add(path, self._base, None, {}, told)
+
+
+class TableSource(RowSource):
+    def _fill(self, rows: "_Rows", told: "Told") -> None:
+        rows.add_table(Table(self.path), b"", self._base, told)
+
+
+KINDS = {"folder": FolderSource, "list": ListSource, "table": TableSource, "tar": TarSource, "zip": ZipSource}
+
+
+class _Rows:
+    """Rows sorted by the names of their files."""
+
+    def __init__(self, scratch: "Optional[bytes]") -> None:
+        self._sorter = Sorter(scratch)
+        self.labels = set()  # type: set[str]
+        self.columns = ()  # type: Tuple[str, ...]
+
+    def add_table(self, table: Table, folder: bytes, base: bytes, told: "Told") -> None:
+        """folder: where below `base` its paths begin."""
+        self.columns += tuple(name for name in table.columns if name not in self.columns)
+        for path, label, columns in table.iterate():
+            self.add(os.path.join(folder, path), base, label, columns, told)
+        if len(self.labels) > MOST_CLASSES:
+            self.labels = set()
+
+    def add(self, path: bytes, base: bytes, label: "Optional[str]", columns: "Dict[str, Any]", told: "Told") -> None:
+        name = name_below(path, base)
+        if name is None:
+            told.add(words.REFUSED_NAME, path)
+            return
+        if label is not None:
+            self.labels.add(label)
+        path = name if os.path.normpath(path) == name else path
+        self._sorter.add(name, json.dumps([disk.as_text(path), label, columns]).encode("ascii"))
+
+    def iterate(self, told: "Told") -> "Iterator[Tuple[bytes, bytes, Optional[str], Dict[str, Any]]]":
+        """Of several rows about one file the last."""
+        before = None  # type: Optional[Tuple[bytes, bytes]]
+        for record in self._sorter.iterate():
+            if before is not None:
+                if before[0] != record[0]:
+                    yield _read_row(*before)
+                else:
+                    told.add(words.TWICE, record[0])
+            before = record
+        if before is not None:
+            yield _read_row(*before)
+
+
+def number_classes(labels: "Any", known: "Tuple[str, ...]") -> "Tuple[str, ...]":
+    """Those that have a number keep it; numbers sort as numbers."""
+    new = set(labels) - set(known)
+    if new and all(label.isdigit() for label in new):
+        return known + tuple(sorted(new, key=lambda label: (int(label), label)))
+    return known + tuple(sorted(new, key=disk.as_path))
+
+
+def _read_row(name: bytes, value: bytes) -> "Tuple[bytes, bytes, Optional[str], Dict[str, Any]]":
+    path, label, columns = json.loads(value.decode("ascii"))
+    return name, disk.as_path(path), label, columns
+
+
+def _make_batch(lists: "List[List[Any]]") -> Batch:
+    names, sizes, mtimes, labels, wheres, columns = lists
+    return Batch(names, sizes, mtimes, labels, wheres if any(wheres) else None, columns if any(columns) else None)
+
+
+def _look_at(path: bytes, name: bytes, told: "Told") -> "Optional[os.stat_result]":
+    try:
+        seen = os.stat(path)
+    except OSError:
+        told.add(words.NO_FILE, name)
+        return None
+    if not stat.S_ISREG(seen.st_mode):
+        told.add(words.DEVICE if not stat.S_ISDIR(seen.st_mode) else words.NO_FILE, name)
+        return None
+    return seen
+
+
+def _read_list(path: bytes) -> "Iterator[bytes]":
+    with open(path, "rb") as file:
+        between = b"\0" if b"\0" in file.read(1 << 16) else b"\n"
+        file.seek(0)
+        rest = b""
+        while True:
+            more = file.read(1 << 16)
+            if not more:
+                break
+            pieces = (rest + more).split(between)
+            rest = pieces.pop()
+            for piece in pieces:
+                if piece:
+                    yield piece
+        if rest:
+            yield rest

@@ -1,0 +1,54 @@
+"""What was met on the way and is no plain file: counted, with the first examples, and never silently left out."""
+
+from windlass_job import disk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
+
+BROKEN_LINK = "links that lead nowhere"
+FOLDER_LINK = "links to folders, not followed"
+DEVICE = "devices, pipes and sockets"
+UNREADABLE = "files or folders that could not be read"
+VANISHED = "files that vanished meanwhile"
+CHANGED = "files that changed while they were read, packed as they were read"
+RESTLESS = "files that did not keep still, left out"
+REFUSED_NAME = "names that lead out of the folder, left out"
+LINK_INSIDE = "links in the archive, left out"
+NOT_PLAIN = "special entries of the archive, left out"
+TWICE = "names that came more than once, the last one kept"
+NO_FILE = "rows without a file"
+_EXAMPLES = 5
+
+
+class Told:
+    """`counts`: how many of each kind; `examples`: the first names of each."""
+
+    def __init__(self) -> None:
+        self.counts = {}  # type: Dict[str, int]
+        self.examples = {}  # type: Dict[str, List[str]]
+
+    def add(self, kind: str, name: bytes) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        examples = self.examples.setdefault(kind, [])
+        if len(examples) < _EXAMPLES:
+            examples.append(disk.as_text(name))
+
+    def join(self, counts: "Dict[str, int]", examples: "Dict[str, List[str]]") -> None:
+        """What another process was told."""
+        for kind, count in counts.items():
+            self.counts[kind] = self.counts.get(kind, 0) + count
+            known = self.examples.setdefault(kind, [])
+            known.extend(examples.get(kind, ())[: _EXAMPLES - len(known)])
+
+    def as_json(self) -> "Dict[str, Any]":
+        return {"counts": self.counts, "examples": self.examples}
+
+    def make_lines(self) -> "List[str]":
+        """For people, one line a kind."""
+        lines = []
+        for kind in sorted(self.counts):
+            shown = ", ".join(repr(name) for name in self.examples[kind])
+            more = ", …" if self.counts[kind] > len(self.examples[kind]) else ""
+            lines.append("{} {}: {}{}".format(self.counts[kind], kind, shown, more))
+        return lines

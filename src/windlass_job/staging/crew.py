@@ -1,0 +1,150 @@
+"""The keepers of a job as the agent sees them: one process here, or one task on every node by srun.
+
+Orders go to all of them over srun's standard input, and their answers come back over its output: no port and no file of
+the run folder is needed for it, and when the agent dies they know.
+"""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from windlass_job import wire
+from windlass_job.bounded import say
+from windlass_job.starting.hostlist import read_hosts
+
+_TOO_OLD = "unrecognized option"
+_NOT_OURS = ("SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU")  # srun takes only one word about memory
+_MOST_WORDS = 5
+
+
+class Crew:
+    """Never raises once it is made. `hear` gets every answer, in a thread of its own."""
+
+    def __init__(self, argv: List[str], env: Mapping[str, str]) -> None:
+        """May raise OSError."""
+        self._process = subprocess.Popen(
+            argv,
+            env={name: value for name, value in env.items() if name not in _NOT_OURS},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.hear: Callable[[Dict[str, Any]], None] = lambda answer: None
+        self.words: List[str] = []  # what was said besides answers, the last lines of it
+        self.has_ended = threading.Event()
+        self._orders: "queue.Queue[bytes]" = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._write, daemon=True).start()  # a keeper that hangs must not hang the agent
+
+    def order(self, **values: Any) -> None:
+        self._orders.put(json.dumps(values).encode("ascii") + b"\n")
+
+    def wait(self, limit_s: float) -> bool:
+        return self.has_ended.wait(limit_s)
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()  # srun then ends its tasks
+            if not self.has_ended.wait(1.0):
+                self._process.kill()
+
+    @property
+    def is_too_new(self) -> bool:
+        """This srun does not know one of our options."""
+        return any(_TOO_OLD in line for line in self.words)
+
+    def _write(self) -> None:
+        assert self._process.stdin is not None
+        try:
+            while True:
+                self._process.stdin.write(self._orders.get())
+                self._process.stdin.flush()
+        except (OSError, ValueError):
+            pass  # it has ended, which is heard elsewhere
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in iter(self._process.stdout.readline, b""):
+            self._take(line.decode("utf-8", "replace").strip())
+        self._process.wait()
+        self.has_ended.set()
+
+    def _take(self, line: str) -> None:
+        try:
+            answer = json.loads(line) if line.startswith("{") else None
+        except ValueError:
+            answer = None
+        if isinstance(answer, dict):
+            self.hear(answer)
+        elif line.startswith("windlass: "):
+            say(line[len("windlass: ") :])
+        elif line:
+            self.words = self.words[1 - _MOST_WORDS :] + [line[:300]]
+
+
+def list_hosts(env: Mapping[str, str]) -> List[str]:
+    """That need a keeper each. Pretended nodes are one machine, and share its disks and memory."""
+    hosts = read_hosts(env.get("SLURM_JOB_NODELIST") or env.get("SLURM_NODELIST") or "") or ["localhost"]
+    return hosts[:1] if env.get(wire.ENV_POCKET_JOB) else hosts
+
+
+def start(env: Mapping[str, str], *, is_overlap_known: bool = True) -> Crew:
+    """May raise OSError."""
+    return Crew(make_argv(env[wire.ENV_RUN_DIR], len(list_hosts(env)), is_overlap_known=is_overlap_known), env)
+
+
+def make_argv(folder: str, nodes: int, *, is_overlap_known: bool = True) -> List[str]:
+    """One keeper here, or one on each of several nodes beside whatever else runs there."""
+    keeper = [sys.executable, "-I", os.path.join(folder, wire.JOB_ZIP), wire.STAGE_NODE]
+    if nodes == 1:
+        return keeper
+    return [
+        "srun",
+        "--nodes={}".format(nodes),
+        "--ntasks={}".format(nodes),
+        "--ntasks-per-node=1",
+        "--kill-on-bad-exit=0",
+        "--wait=0",
+        "--mem=0",  # it takes nothing away from the command's own steps
+        "--mpi=none",
+        "--input=all",
+        *(["--overlap"] if is_overlap_known else []),
+        *keeper,
+    ]
+
+
+class Answers:
+    """What the keepers have answered, by word and node."""
+
+    def __init__(self) -> None:
+        self.news = threading.Condition()
+        self._found: Dict[str, Dict[int, Dict[str, Any]]] = {}
+
+    def add(self, answer: Dict[str, Any]) -> None:
+        with self.news:
+            self._found.setdefault(str(answer.get("at")), {})[int(answer.get("node") or 0)] = answer
+            self.news.notify_all()
+
+    def get(self, word: str) -> List[Dict[str, Any]]:
+        """In the order of the nodes."""
+        with self.news:
+            return [answer for _, answer in sorted(self._found.get(word, {}).items())]
+
+    def forget(self, word: str) -> None:
+        with self.news:
+            self._found.pop(word, None)
+
+    def wait(self, claim: Callable[[], bool], is_given_up: Callable[[], bool], limit_s: Optional[float]) -> bool:
+        deadline = None if limit_s is None else time.monotonic() + limit_s
+        while not claim():
+            if is_given_up() or (deadline is not None and time.monotonic() > deadline):
+                return claim()
+            with self.news:
+                self.news.wait(0.02)
+        return True

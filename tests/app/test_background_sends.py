@@ -1,0 +1,82 @@
+"""Sendings that go on without a terminal: looked at, stopped, never two of one."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.app.transfers import make_files, open_site, read_set
+from tests.cluster.cluster import wait_until
+from tests.conftest import Places
+from windlass.app.background_sends import find_send, list_sends, start, stop
+from windlass.app.sending_data import SendOptions
+from windlass.core.site import Site
+from windlass.edges.folders import find_folders
+from windlass.edges.site_files import add_site, load_site
+from windlass.errors import NotFound, TransferBusy
+
+
+@pytest.fixture
+def site(tmp_path: Path, places: Places) -> Site:
+    """One that the process in the background finds by its name."""
+    add_site("mine", f'root = "{tmp_path}/root"\n', find_folders(os.environ))
+    return load_site("mine", find_folders(os.environ))
+
+
+def test_it_goes_on_by_itself_and_says_when_it_is_done(site: Site, tmp_path: Path) -> None:
+    made = make_files(tmp_path / "source")
+
+    with open_site(site) as session:
+        job = start(session, site, tmp_path / "source", "pets", SendOptions())
+        wait_until(lambda: find_send(session, job.id).state != "running", "the sending")
+        ended = find_send(session, job.id)
+
+    assert (ended.state, ended.done_bytes) == ("done", ended.total_bytes)
+    assert read_set(tmp_path / "root/data/pets") == made
+    assert ended.log is not None
+    assert "60 files" in ended.log.read_text()
+
+
+def test_one_of_a_kind_at_a_time_and_it_can_be_stopped(site: Site, tmp_path: Path) -> None:
+    _make_endless(tmp_path / "source")
+
+    with open_site(site) as session:
+        job = start(session, site, tmp_path / "source", "pets", SendOptions())
+        with pytest.raises(TransferBusy, match="already"):
+            start(session, site, tmp_path / "source", "pets", SendOptions())
+        ended = stop(session, job.id)
+
+        assert ended.state == "stopped"
+        assert [one.id for one in list_sends(session)] == [job.id]
+
+
+def test_one_that_was_killed_is_known_as_such(site: Site, tmp_path: Path) -> None:
+    _make_endless(tmp_path / "source")
+
+    with open_site(site) as session:
+        job = start(session, site, tmp_path / "source", "pets", SendOptions())
+        os.kill(job.pid, signal.SIGKILL)
+        wait_until(lambda: find_send(session, job.id).state != "running", "the end")
+
+        assert find_send(session, job.id).state == "failed"
+        assert "is gone" in find_send(session, job.id).message
+
+
+def test_one_that_fails_says_why(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        job = start(session, site, tmp_path / "nothing", "pets", SendOptions())
+        wait_until(lambda: find_send(session, job.id).state != "running", "the end")
+
+        assert find_send(session, job.id).state == "failed"
+        assert "there is no" in find_send(session, job.id).message
+        with pytest.raises(NotFound):
+            find_send(session, "../../etc")
+
+
+def _make_endless(source: Path) -> None:
+    """Gigabytes of holes: they take a while to send, and no room here."""
+    source.mkdir()
+    for number in range(8):
+        with (source / f"{number}.bin").open("wb") as file:
+            file.truncate(1 << 29)

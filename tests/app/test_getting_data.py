@@ -1,0 +1,134 @@
+"""Data sets, folders and files of a site on this laptop: verified, and gone on with after a cut."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.app.transfers import SHARD, list_visible, make_files, make_local_site, open_site, read_set
+from tests.conftest import Places
+from windlass.app.getting_data import get
+from windlass.app.sending_data import SendOptions, send
+from windlass.app.session import Session
+from windlass.core.site import Site
+from windlass.errors import ConnectionLost, NotFound, TransferFailed, UsageError
+
+
+@pytest.fixture
+def site(tmp_path: Path, places: Places) -> Site:
+    return make_local_site(tmp_path / "root")
+
+
+def _send(session: Session, site: Site, tmp_path: Path) -> dict[bytes, bytes]:
+    made = make_files(tmp_path / "source")
+    send(session, site, tmp_path / "source", "pets", options=SendOptions(shard_bytes=SHARD))
+    return made
+
+
+def test_a_data_set_comes_back_as_it_is(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        made = _send(session, site, tmp_path)
+        got = get(session, site, "pets", tmp_path / "back")
+        again = get(session, site, "pets", tmp_path / "back")
+
+    assert read_set(tmp_path / "back") == made
+    assert list_visible(tmp_path / "back") == list_visible(tmp_path / "root/data/pets")
+    assert (got.kind, got.files, again.fetched_bytes) == ("set", len(made), 0)
+
+
+def test_its_files_come_back_when_asked_for(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        made = _send(session, site, tmp_path)
+        get(session, site, "pets", tmp_path / "back", extract=True)
+
+    found = {
+        os.fsencode(path.relative_to(tmp_path / "back")): path.read_bytes()
+        for path in (tmp_path / "back").rglob("*")
+        if path.is_file()
+    }
+    assert found == made
+    assert list(tmp_path.glob(".back*")) == []
+
+
+def test_a_folder_comes_with_its_times_and_rights(site: Site, tmp_path: Path) -> None:
+    made = make_files(tmp_path / "source", count=9, size=10)
+    (tmp_path / "source/run.sh").write_bytes(b"#!/bin/sh\n")
+    (tmp_path / "source/run.sh").chmod(0o755)
+    (tmp_path / "source/link").symlink_to("/etc/passwd")
+    os.utime(tmp_path / "source/run.sh", (1_600_000_000, 1_600_000_000))
+
+    with open_site(site) as session:
+        got = get(session, site, str(tmp_path / "source"), tmp_path / "back")
+
+    assert (got.kind, got.files) == ("folder", 10)
+    assert all((tmp_path / "back" / os.fsdecode(name)).read_bytes() == content for name, content in made.items())
+    found = (tmp_path / "back/run.sh").stat()
+    assert (found.st_mode & 0o777, found.st_mtime) == (0o755, 1_600_000_000)
+    assert not (tmp_path / "back/link").exists()
+
+
+def test_a_file_comes_under_the_name_that_is_given(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "model.pt").write_bytes(b"weights")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/model.pt").write_bytes(b"another one of mine")
+
+    with open_site(site) as session:
+        named = get(session, site, str(tmp_path / "model.pt"), tmp_path / "here/copy.pt")
+        into = get(session, site, str(tmp_path / "model.pt"), tmp_path / "root2")
+
+    assert named.path.read_bytes() == b"weights"
+    assert (tmp_path / "here/model.pt").read_bytes() == b"another one of mine"
+    assert into.path.read_bytes() == b"weights"
+
+
+def test_what_is_damaged_at_the_site_is_refused_with_its_name(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        _send(session, site, tmp_path)
+        shard = tmp_path / "root/data/pets/shard-00000.tar"
+        with shard.open("r+b") as file:
+            file.seek(5000)
+            file.write(b"\0\1\2\3")
+
+        with pytest.raises(TransferFailed, match=r"shard-00000.tar: it is damaged at the site: .*cats/0001.jpg"):
+            get(session, site, "pets", tmp_path / "back")
+
+    assert "dataset.json" not in list_visible(tmp_path / "back")
+
+
+def test_a_giver_that_is_killed_is_gone_on_from(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        made = _send(session, site, tmp_path)
+
+        def kill(done: int, total: int) -> None:
+            if done > total / 2:
+                _kill_children()
+
+        with pytest.raises(ConnectionLost) as caught:
+            get(session, site, "pets", tmp_path / "back", streams=1, progress=kill)
+        assert "dataset.json" not in list_visible(tmp_path / "back")
+        again = get(session, site, "pets", tmp_path / "back")
+
+    assert "goes on from there" in (caught.value.done or "")
+    assert read_set(tmp_path / "back") == made
+    assert again.fetched_bytes < sum(map(len, made.values())) * 0.7
+
+
+def _kill_children() -> None:
+    me = os.getpid()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            after_name = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(after_name[1]) == me and after_name[0] != "Z":
+            os.kill(int(path.parent.name), signal.SIGKILL)
+
+
+def test_what_is_not_there_is_told(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        with pytest.raises(NotFound):
+            get(session, site, "pets", tmp_path / "back")
+        (tmp_path / "plain").mkdir()
+        with pytest.raises(UsageError, match="nothing to extract"):
+            get(session, site, str(tmp_path / "plain"), tmp_path / "back", extract=True)

@@ -1,0 +1,189 @@
+"""`windlass data` as a user types it: words, JSON, exit codes, and never a traceback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.transfers import make_files, read_set
+from tests.cli.conftest import Windlass
+from tests.cluster.cluster import wait_until
+from tests.conftest import Places
+from windlass.cli.commands.data import command
+
+
+@pytest.fixture
+def pets(project: Path) -> Path:
+    make_files(project / "pets", count=8, size=1000)
+    return project / "pets"
+
+
+def read_json(done: subprocess.CompletedProcess[str]) -> Any:
+    document = json.loads(done.stdout)
+    assert document["version"] == 1
+    return document
+
+
+@pytest.mark.parametrize("name", command.list_commands(None))  # type: ignore[arg-type]
+def test_every_verb_has_help_and_most_an_example(windlass: Windlass, name: str) -> None:
+    done = windlass("data", name, "--help")
+
+    assert done.returncode == 0
+    assert f"windlass data {name}" in done.stdout
+    assert "Examples:" in done.stdout or name in ("unregister", "globus-login", "sends")
+
+
+def test_the_story_of_a_data_set(windlass: Windlass, pets: Path, project: Path) -> None:
+    packed = windlass("data", "pack", "pets", "packed/pets", "--licence", "CC0")
+    assert (packed.returncode, packed.stdout) == (0, "packed/pets\n")
+    assert "8 files, 8.0 kB in 1 shard, 2 classes" in packed.stderr
+
+    info = windlass("data", "info", "packed/pets")
+    assert "classes  2: cats, dogs" in info.stdout
+    assert "licence  CC0" in info.stdout
+
+    sent = windlass("data", "send", "packed/pets", "--name", "pets")
+    assert sent.returncode == 0, sent.stderr
+    listed = windlass("data", "ls")
+    assert listed.stdout.splitlines()[0].split()[:3] == ["NAME", "FILES", "SIZE"]
+    assert listed.stdout.splitlines()[1].split()[:4] == ["pets", "8", "8.0", "kB"]
+
+    got = windlass("data", "get", "pets", "back")
+    assert got.returncode == 0, got.stderr
+    assert read_set(project / "back") == read_set(project / "packed" / "pets")
+
+    assert windlass("data", "rm", "pets").returncode == 2  # nobody is there to ask
+    gone = windlass("data", "rm", "pets", "--yes")
+    assert (gone.returncode, "is gone" in gone.stderr) == (0, True)
+    assert "has no data sets yet" in windlass("data", "ls").stderr
+
+
+def test_every_answer_is_json_too(windlass: Windlass, pets: Path) -> None:
+    packed = read_json(windlass("data", "pack", "pets", "packed", "--json"))["packed"]
+    trial = read_json(windlass("data", "pack", "pets", "--dry-run", "--json"))["trial"]
+    known = read_json(windlass("data", "register", "animals", str(pets.parent / "packed"), "--json"))["set"]
+    listed = read_json(windlass("data", "ls", "--json"))["sets"]
+    info = read_json(windlass("data", "info", "animals", "--json"))["set"]
+    whole = read_json(windlass("data", "verify", "animals", "--json"))["verified"]
+    advice = read_json(windlass("data", "advise", "pets", "--json"))["advice"]
+    shared = read_json(windlass("data", "share", "animals", "--all", "--dry-run", "--json"))["shared"]
+    few = read_json(windlass("data", "sample", "packed", "few", "-n", "1", "--json"))["sample"]
+
+    assert packed["files"] == trial["files"] == known["set"]["files"] == info["files"] == whole["files"] == 8
+    assert [one["set"]["name"] for one in listed] == ["animals"]
+    assert (advice["files"], advice["packed_files"]) == (8, 3)
+    assert shared["is_done"] is False
+    assert few["files"] == 2
+
+
+def test_a_flipped_bit_is_named_and_is_exit_code_1(windlass: Windlass, pets: Path, project: Path) -> None:
+    windlass("data", "pack", "pets", "packed")
+    shard = project / "packed" / "shard-00000.tar"
+    content = bytearray(shard.read_bytes())
+    content[600] ^= 1
+    shard.write_bytes(content)
+
+    done = windlass("data", "verify", "packed")
+    told = windlass("data", "verify", "packed", "--json")
+
+    assert done.returncode == told.returncode == 1
+    assert "E802" in done.stderr
+    assert "'cats/0001.jpg' in shard-00000.tar" in done.stderr
+    assert read_json(told)["verified"]["damages"][0]["name"] == "cats/0001.jpg"
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("pack", "nowhere", "x"), 1),
+        (("pack", "pets", "pets/inside"), 2),
+        (("pack", "pets", "x", "--shard-size", "large"), 2),
+        (("pack", "pets", "x", "--on", "here"), 2),  # a target of one's own is for packing here
+        (("info", "./nowhere"), 6),
+        (("info", "nosuch"), 6),
+        (("info", "pets"), 6),  # a folder that is not packed, and no data set of that name
+        (("verify", "./pets"), 6),
+        (("extract", "./pets", "out"), 6),
+        (("sample", "./pets", "out"), 6),
+        (("rm", "nosuch", "--yes"), 6),
+        (("share", "nosuch", "--all"), 6),
+        (("share", "nosuch"), 2),
+        (("register", "two words", "/"), 1),
+        (("register", "x", "/nowhere/at/all"), 6),
+        (("unregister", "nosuch"), 6),
+        (("ls", "--on", "nosuch"), 6),
+        (("advise", "nosuch"), 6),
+        (("advise", "pets", "--memory", "much"), 2),
+        (("convert", "pets", "x", "--to", "parchment"), 1),
+        (("send", "nowhere"), 2),
+        (("send", "pets", "--name", "../up"), 2),
+        (("get", "nosuch"), 6),
+        (("sends", "--stop", "nosuch"), 6),
+        (("nosuch",), 2),
+    ],
+)
+def test_bad_input_ends_in_words_and_an_exit_code(
+    windlass: Windlass, pets: Path, args: tuple[str, ...], code: int
+) -> None:
+    done = windlass("data", *args)
+
+    assert "Traceback" not in done.stderr
+    assert done.returncode == code, done.stderr
+    assert "error[E" in done.stderr or "Usage" in done.stderr
+
+
+def test_ctrl_c_says_what_was_done_and_the_same_command_goes_on(places: Places, project: Path) -> None:
+    make_files(project / "pets", count=400, size=200_000)
+    arguments = (sys.executable, "-m", "windlass", "data", "pack", "pets", "packed", "--shard-size", "4M")
+    process = subprocess.Popen(arguments, cwd=project, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    wait_until(lambda: bool(list(project.glob("packed/shard-*.tar"))) or process.poll() is not None, "a shard")
+    os.killpg(process.pid, signal.SIGINT)
+    _, words = process.communicate(timeout=60)
+
+    again = subprocess.run(arguments, cwd=project, capture_output=True, text=True, check=False)
+
+    assert process.returncode in (0, 130)  # it may have been done before
+    if process.returncode:
+        assert "the same command goes on with it" in words
+    assert again.returncode == 0, again.stderr
+    assert len(read_set(project / "packed")) == 400
+
+
+def test_a_run_names_a_data_set_and_the_plan_knows_it(windlass: Windlass, pets: Path, project: Path) -> None:
+    (project / "windlass.toml").write_text('[run]\ncommand = "true"\nexclude = ["pets/**"]\n[data.pets]\n')
+    lacking = windlass("plan", "--on", "here")
+    windlass("data", "send", "pets")
+    planned = windlass("plan", "--on", "here", "--json")
+
+    assert "C418" in lacking.stderr + lacking.stdout
+    assert "windlass data send" in lacking.stderr + lacking.stdout
+    assert "C418" not in planned.stdout
+    assert any(one["name"] == "pets" for one in read_json(planned)["plan"]["data"])
+
+
+def test_a_set_that_a_live_run_reads_is_kept(windlass: Windlass, pets: Path, project: Path) -> None:
+    windlass("data", "send", "pets")
+    (project / "windlass.toml").write_text('[run]\ncommand = "sleep 60"\nexclude = ["pets/**"]\n[data.pets]\n')
+    run_id = windlass("run", "-d").stdout.strip()
+
+    refused = windlass("data", "rm", "pets", "--yes")
+    windlass("cancel", run_id)
+    windlass("wait", run_id)
+    removed = windlass("data", "rm", "pets", "--yes")
+
+    assert refused.returncode == 1
+    assert run_id in refused.stderr
+    assert removed.returncode == 0, removed.stderr
+
+
+def test_what_is_much_is_packed_in_a_job(windlass: Windlass, pets: Path) -> None:
+    run_id = windlass("data", "pack", str(pets), "--name", "pets", "--on", "here", "--as-job", "--time", "5m").stdout
+
+    assert windlass("wait", run_id.strip()).returncode == 0
+    assert '"files": 8' in windlass("logs", run_id.strip()).stdout
+    assert windlass("data", "verify", "pets", "--on", "here").returncode == 0

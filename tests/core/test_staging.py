@@ -1,0 +1,110 @@
+"""Where the plan has data read: by its size, the site's rules, the job's memory and the node's disk."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import PLAN
+from windlass.core.facts import NOTHING_SEEN, Facts, SeenSet
+from windlass.core.job import make_script
+from windlass.core.plan import PlannedData
+from windlass.core.run import Data, Staging
+from windlass.core.site import Login, Rules, Site
+from windlass.core.staging import choose_stage, find_path
+from windlass.core.toml.run_file import read_run
+
+GB = 10**9
+SITE = Site(name="narval", login=Login(host="narval"))
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "memory_gb", "disk_gb", "expected"),
+    [
+        (5, 64, None, Staging.MEMORY),
+        (5, 16, None, Staging.NODE),  # more than a quarter of the memory
+        (11, 640, None, Staging.NODE),
+        (90, 64, 1000, Staging.NODE),
+        (90, 64, 95, Staging.SHARED),  # the disk must not be filled to the brim
+        (101, 64, 1000, Staging.SHARED),
+        (None, 64, 1000, Staging.AUTO),
+    ],
+)
+def test_the_size_decides(gigabytes: float | None, memory_gb: int, disk_gb: float | None, expected: Staging) -> None:
+    size = None if gigabytes is None else int(gigabytes * GB)
+
+    stage, why = choose_stage(size, SITE, memory_mb=memory_gb * 1024, disk_gb=disk_gb)
+
+    assert stage is expected
+    assert why
+
+
+def test_the_rules_of_the_site_come_first_and_the_word_of_the_user_before_them() -> None:
+    site = replace(SITE, rules=Rules(data_in_memory_gb=1, data_on_node_gb=2))
+
+    assert choose_stage(3 * GB, site, memory_mb=10**6, disk_gb=None)[0] is Staging.SHARED
+    assert choose_stage(3 * GB, site, memory_mb=1, disk_gb=1, wanted=Staging.MEMORY)[0] is Staging.MEMORY
+
+
+def test_what_is_extracted_needs_twice_the_room() -> None:
+    assert choose_stage(50 * GB, SITE, memory_mb=None, disk_gb=None)[0] is Staging.NODE
+    assert choose_stage(50 * GB, SITE, memory_mb=None, disk_gb=None, extract=True)[0] is Staging.SHARED
+
+
+def test_data_of_this_machine_stays_where_it_is() -> None:
+    assert choose_stage(GB, Site(name="here"), memory_mb=64_000, disk_gb=None)[0] is Staging.SHARED
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("/data/x", "/data/x"),
+        ("$SCRATCH/x", "$SCRATCH/x"),
+        ("./data/x", "/r/runs/r/code/data/x"),
+        ("set:known", "/elsewhere/known"),
+        ("set:new", "/r/data/new"),
+    ],
+)
+def test_where_it_lies_at_the_site(source: str, expected: str) -> None:
+    facts = Facts(root="/r", data_sets=(SeenSet(name="known", path="/elsewhere/known"),))
+
+    assert find_path(Data(source=source), SITE, facts, "/r/runs/r") == expected
+
+
+def test_without_facts_the_variables_of_the_root_stay() -> None:
+    site = replace(SITE, root="$SCRATCH/windlass")
+
+    assert find_path(Data(source="set:x"), site, NOTHING_SEEN, "r") == "$SCRATCH/windlass/data/x"
+
+
+def test_the_script_names_the_path_and_tells_the_agent() -> None:
+    data = PlannedData(name="my-set", source="set:my-set", path="$SCRATCH/it's", stage=Staging.NODE, extract=True)
+    plan = replace(PLAN, data=(data,), bring_back=("*.pt",), bring_back_every=timedelta(minutes=5))
+
+    script = make_script(plan)
+
+    assert "export WINDLASS_DATA_MY_SET=\"$SCRATCH\"'/it'\"'\"'s'\n" in script
+    assert '"name": "my-set", "stage": "node", "extract": true' in script
+    assert '"bring_back": ["*.pt"], "bring_every_s": 300.0' in script
+
+
+def test_an_address_is_left_to_the_training() -> None:
+    data = PlannedData(name="web", source="https://x", path="https://x", stage=Staging.SHARED)
+
+    assert "--data" not in make_script(replace(PLAN, data=(data,)))
+
+
+def test_two_names_that_jobs_could_not_tell_apart_are_refused() -> None:
+    values = {"run": {"command": "x"}, "data": {"my-set": {}, "my_set": {}}}
+
+    (problem,) = read_run(values)  # type: ignore[misc]
+
+    assert problem.message == "is called WINDLASS_DATA_MY_SET in jobs, and so is data.my-set"
+
+
+def test_files_are_not_extracted_where_nothing_is_copied() -> None:
+    values = {"run": {"command": "x"}, "data": {"x": {"stage": "shared", "extract": True}}}
+
+    (problem,) = read_run(values)  # type: ignore[misc]
+
+    assert problem.key == "data.x.extract"
