@@ -39,7 +39,7 @@ def main() -> None:
         folder = make_jpegs(Path(name) / "jpegs", FILES)
         packed = Path(name) / "packed"
         pack_folder(folder, packed)
-        rows = [check_pixels(packed), *measure_loader_alone(packed)]
+        rows = [check_pixels(packed), check_gpu_decoding(packed), *measure_loader_alone(packed)]
         for network in NETWORKS:
             rows += measure(network, packed, folder)
     show(_TITLE, rows)
@@ -62,7 +62,7 @@ def check_pixels(packed: Path) -> Row:
     from windlass_job.reading.recipe import Images
 
     shards = data.Shards(packed)
-    with data.loader(shards, 64, device="cuda", seed=7, workers=2) as batches:
+    with data.loader(shards, 64, device="cuda", seed=7, workers=2, decode="simplejpeg") as batches:
         images, _ = next(iter(batches))
         numbers = batches.order.numbers(0, 64)
     worst = 0.0
@@ -76,6 +76,20 @@ def check_pixels(packed: Path) -> Row:
     return Row(what="greatest difference to PyTorch's resizing", value=worst, unit="/255", budget=1.0)
 
 
+def check_gpu_decoding(packed: Path) -> Row:
+    """The same crops from pictures that the GPU has decoded."""
+    from windlass_job import data
+
+    found = []
+    for decode in ("simplejpeg", "nvjpeg"):
+        with data.loader(data.Shards(packed), 64, device="cuda", seed=7, workers=2, decode=decode) as batches:
+            images, labels = next(iter(batches))
+            found.append((images.float(), labels))
+    mean = (found[0][0] - found[1][0]).abs().mean().item()
+    assert (found[0][1] == found[1][1]).all()
+    return Row(what="mean difference of nvJPEG to simplejpeg", value=mean, unit="/255", budget=3.0)
+
+
 def measure_loader_alone(packed: Path) -> list[Row]:
     """Nothing but taking batches on the GPU."""
     import torch
@@ -83,15 +97,22 @@ def measure_loader_alone(packed: Path) -> list[Row]:
     from windlass_job import data
 
     rows = []
-    for processes in (True, False):
-        with data.loader(data.Shards(packed), BATCH, device="cuda", dtype="bfloat16", processes=processes) as batches:
+    kinds = {
+        "processes": {"processes": True},
+        "threads": {"processes": False, "decode": "simplejpeg"},
+        "nvJPEG": {"decode": "nvjpeg"},
+        "2 workers, CPU": {"processes": True, "workers": 2},
+        "2 workers, what it chooses": {"workers": 2},
+    }
+    for how, options in kinds.items():
+        with data.loader(data.Shards(packed), BATCH, device="cuda", dtype="bfloat16", **options) as batches:
             repeated = itertools.chain.from_iterable(itertools.repeat(batches))
             take(repeated, 20)
+            count = 20 if "2 workers" in how else 100
             began = time.perf_counter()
-            take(repeated, 120)
+            take(repeated, count)
             torch.cuda.synchronize()
-            rate = 120 * BATCH / (time.perf_counter() - began)
-        how = "processes" if processes else "threads"
+            rate = count * BATCH / (time.perf_counter() - began)
         rows.append(Row(what=f"loader alone, {how}", value=rate, unit="img/s"))
     return rows
 
@@ -113,6 +134,7 @@ def measure(network: str, packed: Path, folder: Path) -> list[Row]:
     waited = kinds["packed"].loader.wait_share
     kinds["packed"].loader.close()
     rates["folder"].append(run(step, open_folder(folder), warm, steps))
+    rates["few"] = [run(step, open_packed(packed, workers=2), warm, steps // 2)]
     found = {kind: statistics.median(values) for kind, values in rates.items()}
     limit = found["synthetic"]
     note = f"{found['packed'] / limit:.3f} of its speed, waiting {waited:.1%}; rounds {rates['packed']}"
@@ -132,6 +154,7 @@ def measure(network: str, packed: Path, folder: Path) -> list[Row]:
             unit="img/s",
             note=f"{found['folder'] / limit:.3f} of synthetic",
         ),
+        Row(what=f"{network}, packed JPEGs, 2 workers", value=found["few"], unit="img/s"),
     ]
 
 
@@ -172,10 +195,10 @@ class Endless:
         return self._batches
 
 
-def open_packed(packed: Path) -> Endless:
+def open_packed(packed: Path, **options) -> Endless:
     from windlass_job import data
 
-    return Endless(data.loader(data.Shards(packed), BATCH, device="cuda", dtype="bfloat16"))
+    return Endless(data.loader(data.Shards(packed), BATCH, device="cuda", dtype="bfloat16", **options))
 
 
 def open_folder(folder: Path):

@@ -96,7 +96,10 @@ def main() -> None:
 def _open_field() -> Iterator[Field]:
     with tempfile.TemporaryDirectory(dir="/tmp") as home:
         folder = Path(home)
-        with run_sshd(folder / "sshd", ["Subsystem sftp internal-sftp"]) as server, run_proxy(server.port, delay_s=DELAY_S) as port:
+        with (
+            run_sshd(folder / "sshd", ["Subsystem sftp internal-sftp"]) as server,
+            run_proxy(server.port, delay_s=DELAY_S) as port,
+        ):
             field = Field(folder, server, port)
             try:
                 yield field

@@ -1,4 +1,4 @@
-"""Data of a run on its nodes, and results from them: on pretended nodes, and on four real ones with disks of their own."""
+"""Data of a run on its nodes, and results from them: on pretended nodes, and on real ones with their own disks."""
 
 import json
 import os

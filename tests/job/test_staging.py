@@ -250,7 +250,7 @@ def test_a_folder_is_copied_and_packing_is_advised(make_job: Callable[..., Job],
     (folder / "link").symlink_to("inner/x")
     job = make_job(want(), source=folder)
 
-    code = job.run("bash", "-c", 'cd "$WINDLASS_DATA_SET"; pwd; cat inner/x link')
+    code = job.run("bash", "-c", 'cd "$WINDLASS_DATA_SET"; pwd; cat inner/x link; echo')
 
     assert code == 0, job.log
     assert job.printed.split()[0].startswith(str(tmp_path / "scratch"))

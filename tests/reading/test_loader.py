@@ -95,6 +95,7 @@ def test_it_goes_on_in_the_middle_of_an_epoch_on_other_ranks(
                 data.Order(COUNT, rank=one, world_size=world, remainder="keep").__len__() for one in range(world)
             )
             taken += read_numbers(itertools.islice(batches, min(steps, whole // batch_size)))
+            assert state in (None, batches.state_dict())
             state = batches.state_dict()
     assert state is not None
     if state["epoch"] == 0:

@@ -193,7 +193,8 @@ def _environment(plan: Plan) -> str:
         f"export SRUN_CPUS_PER_TASK=${{SLURM_CPUS_PER_TASK:-{plan.cpus_per_task}}}",
         f"export OMP_NUM_THREADS={plan.threads}",
         "# below the ephemeral range, and another for another job; where it is taken, the agent takes the next",
-        f'export MASTER_PORT="$(({wire.FIRST_PORT + wire.MASTER_PLACE} + {wire.PORT_BLOCK} * (SLURM_JOB_ID % {wire.PORT_BLOCKS})))"',
+        f'export MASTER_PORT="$(({wire.FIRST_PORT + wire.MASTER_PLACE} + {wire.PORT_BLOCK} * '
+        f'(SLURM_JOB_ID % {wire.PORT_BLOCKS})))"',
     ]
     if plan.host_suffix:
         lines.append(f"export {wire.ENV_HOST_SUFFIX}={quote(plan.host_suffix)}")

@@ -31,6 +31,8 @@ class Crew:
         self._processes: "List[subprocess.Popen[bytes]]" = []
         self._threads: "List[threading.Thread]" = []
         self._pid = os.getpid()
+        self._poll = select.poll()  # unlike select it takes handles beyond 1,023, which trainings do have
+        self._poll.register(self._answers, select.POLLIN)
         try:
             if processes:
                 self._start_processes(pickle.dumps(kitchen), slots, workers)
@@ -45,7 +47,7 @@ class Crew:
 
     def collect(self, wait_s: float) -> "List[Tuple[int, ...]]":
         """Answers that have come, or come in this time. WorkerDied when none will."""
-        if not select.select([self._answers], [], [], wait_s)[0]:
+        if not self._poll.poll(1000 * wait_s):
             if wait_s:
                 self._look()
             return []

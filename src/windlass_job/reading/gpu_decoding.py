@@ -4,6 +4,7 @@ import time
 
 from windlass_job.reading import libraries
 from windlass_job.reading.cropping import read_head
+from windlass_job.reading.decoding import Broken
 from windlass_job.reading.gpu_handing import GpuHanding
 from windlass_job.reading.recipe import Images, Place
 
@@ -29,9 +30,9 @@ class DecodingHanding(GpuHanding):
         torch = self._torch
         pictures = [self._recipe.pictures.pop((slot, row)) for row in range(rows)]
         coded = [at for at, one in enumerate(pictures) if isinstance(one, memoryview)]
-        decoded = self._decode(self._torch, self._numpy, [pictures[at] for at in coded], self._device) if coded else []
-        self._held = dict(zip(coded, decoded))  # until the next batch, which waits for this one's kernel
         table = self._slots.rows(slot)
+        decoded = self._decode_all([pictures[at] for at in coded], [int(table[at]["number"]) for at in coded])
+        self._held = dict(zip(coded, decoded))  # until the next batch, which waits for this one's kernel
         for at, one in enumerate(pictures):
             if at not in self._held:
                 self._held[at] = torch.from_numpy(one).to(self._device).permute(2, 0, 1)
@@ -39,6 +40,22 @@ class DecodingHanding(GpuHanding):
             colour, line, pixel = picture.stride()
             row["where"] = picture.data_ptr() + int(row["row_step"]) * line + int(row["pixel_step"]) * pixel
             row["row_step"], row["pixel_step"], row["colour_step"] = line, pixel, colour
+
+    def _decode_all(self, contents: "List[memoryview]", numbers: "List[int]") -> "List[Any]":
+        if not contents:
+            return []
+        try:
+            return list(self._decode(self._torch, self._numpy, contents, self._device))
+        except RuntimeError:
+            self._name_broken(contents, numbers)
+            raise
+
+    def _name_broken(self, contents: "List[memoryview]", numbers: "List[int]") -> None:
+        for number, content in zip(numbers, contents):
+            try:
+                self._decode(self._torch, self._numpy, [content], self._device)
+            except RuntimeError as error:
+                raise Broken("sample {} cannot be decoded on the GPU: {}".format(number, error))
 
     def _find_pixels(self) -> int:
         return 0  # rows hold addresses

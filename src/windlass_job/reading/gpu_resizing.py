@@ -35,7 +35,7 @@ __device__ unsigned short as_bfloat(float value) {
 __device__ unsigned char as_byte(float value) { return (unsigned char)(fminf(fmaxf(value, 0.f), 255.f) + 0.5f); }
 __device__ float as_float(float value) { return value; }
 
-extern "C" __global__ void finish(const unsigned char* pixels, const Row* rows, OUT* out, int size, float4 scale,
+extern "C" __global__ void finish(const unsigned char* pixels, const Row* rows, ELEMENT* out, int size, float4 scale,
                                   float4 shift) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= size || y >= size) return;
@@ -58,7 +58,7 @@ extern "C" __global__ void finish(const unsigned char* pixels, const Row* rows, 
       blue += weight * pixel[2 * row.colour_step];
     }
   }
-  OUT* to = out + ((long long)blockIdx.z * size * size + (long long)y * size + x) * 3;
+  ELEMENT* to = out + ((long long)blockIdx.z * size * size + (long long)y * size + x) * 3;
   to[0] = CONVERT(red / total * scale.x + shift.x);
   to[1] = CONVERT(green / total * scale.y + shift.y);
   to[2] = CONVERT(blue / total * scale.z + shift.z);
@@ -166,7 +166,7 @@ def _compile(compiler: "Any", dtype: str, capability: int) -> bytes:
     if compiler.nvrtcCreateProgram(ctypes.byref(program), SOURCE.encode("ascii"), b"windlass.cu", 0, None, None):
         raise KernelFailed("the compiler takes no program")
     for target in ("--gpu-architecture=sm_{}".format(capability), "--gpu-architecture=compute_75"):
-        words = [target.encode(), b"-DOUT=" + kind.encode(), b"-DCONVERT=" + convert.encode()]
+        words = [target.encode(), b"-DELEMENT=" + kind.encode(), b"-DCONVERT=" + convert.encode()]
         if not compiler.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words)):
             break
     else:

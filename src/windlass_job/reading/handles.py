@@ -37,6 +37,7 @@ class Handles:
         self._spoiled: "Set[int]" = set()  # what lies on the node is damaged
         self._lock = threading.RLock()
         self._looker: "Optional[threading.Thread]" = None
+        weakref.finalize(self, _close_all, self._open).atexit = False
 
     def get(self, shard: int) -> int:
         """Opened when it is not yet. OSError when it is nowhere, or too many files are open."""
@@ -97,9 +98,8 @@ class Handles:
 
     def close(self) -> None:
         with self._lock:
-            for handle in self._open.values():
-                os.close(handle)
-            self._open, self._away = {}, set()
+            _close_all(self._open)
+            self._away = set()
 
     def forget_after_fork(self) -> None:
         """The child opens its own: it has no thread that looks for arrivals, and perhaps a lock that nobody frees."""
@@ -167,6 +167,11 @@ def _look(handles: "weakref.ReferenceType[Handles]") -> None:
         if found is None or not found.look_again():
             return
         del found
+
+
+def _close_all(handles: "Dict[int, int]") -> None:
+    while handles:
+        os.close(handles.popitem()[1])
 
 
 def _move_handle(fresh: int, handle: int) -> None:

@@ -55,7 +55,10 @@ class Loader:
         self._finish = finish
         finish.begin(self._slots, kitchen.recipe)
         self._free = list(range(self._slots.count))
-        self._crew = Crew(kitchen, self._slots, workers, processes)
+        try:
+            self._crew = Crew(kitchen, self._slots, workers, processes)
+        finally:
+            self._slots.close_handle()  # processes have it by inheritance
         self._pending: "Dict[int, _Batch]" = {}
         self._next_id = 0
         self._sent: "Deque[Tuple[int, int, int]]" = collections.deque()  # epoch, its start, number of the batch
@@ -92,7 +95,7 @@ class Loader:
 
     def state_dict(self) -> "Dict[str, Any]":
         """Where this epoch stands: for a checkpoint. The same on all ranks after the same number of batches."""
-        if self._yielded >= len(self):
+        if self._yielded >= self._count_batches(self.order.start, rank=0):  # the same question on all ranks
             return dict(self.order.state_dict(0), epoch=self.order.epoch + 1, start=0)
         return self.order.state_dict(self._yielded * self.batch_size)
 
@@ -141,8 +144,8 @@ class Loader:
             is_last = number + 1 >= self._count_batches(start)
             self._to_send = (epoch + 1, 0, 0) if is_last else (epoch, start, number + 1)
 
-    def _count_batches(self, start: int) -> int:
-        samples = self.order.count_left(start)
+    def _count_batches(self, start: int, rank: "Optional[int]" = None) -> int:
+        samples = self.order.count_left(start, rank)
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
 
     def _count_samples(self, start: int, number: int) -> int:

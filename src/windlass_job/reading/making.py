@@ -38,6 +38,8 @@ def make_loader(**asked: "Any") -> Loader:
     recipe = _make_recipe(asked, source, gpu, workers)
     kitchen = Kitchen(source, order, recipe, asked["label"], asked["on_error"] == "skip")
     processes = (gpu is not None and isinstance(recipe, Images)) if asked["processes"] is None else asked["processes"]
+    if isinstance(recipe, Coded):
+        processes = False  # there is nothing to compute for them
     drop_last = is_training if asked["drop_last"] is None else asked["drop_last"]
     finish: "Any" = None
     if isinstance(recipe, Coded):

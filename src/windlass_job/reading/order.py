@@ -123,12 +123,12 @@ class Order:
         """How many this rank takes, from where the epoch was resumed."""
         return self.count_left(self.start)
 
-    def count_left(self, start: int) -> int:
-        """How many this rank takes of an epoch that is resumed there."""
+    def count_left(self, start: int, rank: "Optional[int]" = None) -> int:
+        """How many this rank, or another, takes of an epoch that is resumed there. None has more than rank 0."""
         left = self.count - start
         if self.remainder == "drop":
             return left // self.world_size
-        first = self.rank if self.remainder == "keep" else 0
+        first = (self.rank if rank is None else rank) if self.remainder == "keep" else 0
         return max(0, left - first + self.world_size - 1) // self.world_size
 
     def __iter__(self) -> "Iterator[int]":

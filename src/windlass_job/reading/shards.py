@@ -70,11 +70,12 @@ class Shards:
         """The content of one file, by number or by name; of a slice, a `Selection`."""
         try:
             shift, offsets, sizes, handle = self._parts[_bisect(self._starts, number)]  # type: ignore[misc]
-            size = sizes[number + shift]
-            content = _pread(handle, size, offsets[number + shift])
+            at = number + shift
+            size = sizes[at]
+            content = _pread(handle, size, offsets[at])
         except (TypeError, OSError):
             return self._get_slowly(number)
-        if len(content) == size and self.is_plain:
+        if len(content) == size:
             return content
         return self.read(number)
 
@@ -193,7 +194,9 @@ class Shards:
         if part is None:
             shard, shift = self._where[k]
             index = self.get_index(shard)
-            part = self._parts[k] = (shift, index.offsets, index.sizes, self._handles.get(shard))
+            part = (shift, index.offsets, index.sizes, self._handles.get(shard))
+            if self.is_plain:  # else each content goes the slow way, where it is checked or restored
+                self._parts[k] = part
         return part
 
     def close(self) -> None:

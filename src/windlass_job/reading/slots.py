@@ -67,6 +67,11 @@ class Slots:
         piece: bytes = self._piece(slot, self._texts_at + row * TEXT_BYTES, TEXT_BYTES).tobytes()
         return piece.split(b"\0", 1)[0].decode("utf-8", "replace")
 
+    def close_handle(self) -> None:
+        """Once all who share the memory have mapped it: it lives as long as it is mapped."""
+        os.close(self.handle)
+        self.handle = -1
+
     def _piece(self, slot: int, at: int, size: int) -> "Any":
         begin = slot * self.slot_bytes + at
         return self.memory[begin : begin + size]

@@ -122,8 +122,10 @@ def main() -> None:
     worker = Worker(kitchen, Slots(count, batch, kitchen.recipe.sample_bytes, memory))
     parent = os.getppid()
     os.set_blocking(tasks, False)  # another worker may be quicker
+    poll = select.poll()
+    poll.register(tasks, select.POLLIN)
     while os.getppid() == parent:  # its end may be unseen otherwise: children of its own hold the pipe open
-        if select.select([tasks], [], [], ALONE_S)[0]:
+        if poll.poll(1000 * ALONE_S):
             try:
                 worker.serve(tasks, answers)
                 return

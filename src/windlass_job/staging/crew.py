@@ -20,6 +20,8 @@ from windlass_job.starting.hostlist import read_hosts
 _TOO_OLD = "unrecognized option"
 _NOT_OURS = ("SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU")  # srun takes only one word about memory
 _MOST_WORDS = 5
+_SILENT_S = 60.0  # a node that the agent waits for, without a sign of life
+_STALLED_S = 900.0  # signs of life, and nothing has come further
 
 
 class Crew:
@@ -38,15 +40,16 @@ class Crew:
         self.hear: Callable[[Dict[str, Any]], None] = lambda answer: None
         self.words: List[str] = []  # what was said besides answers, the last lines of it
         self.has_ended = threading.Event()
-        self._orders: "queue.Queue[bytes]" = queue.Queue()
+        self._orders: "queue.Queue[Optional[bytes]]" = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
         threading.Thread(target=self._write, daemon=True).start()  # a keeper that hangs must not hang the agent
 
     def order(self, **values: Any) -> None:
         self._orders.put(json.dumps(values).encode("ascii") + b"\n")
 
-    def wait(self, limit_s: float) -> bool:
-        return self.has_ended.wait(limit_s)
+    def close(self) -> None:
+        """No more orders: who has heard none of them leaves too."""
+        self._orders.put(None)
 
     def kill(self) -> None:
         if self._process.poll() is None:
@@ -62,9 +65,10 @@ class Crew:
     def _write(self) -> None:
         assert self._process.stdin is not None
         try:
-            while True:
-                self._process.stdin.write(self._orders.get())
+            for order in iter(self._orders.get, None):
+                self._process.stdin.write(order)
                 self._process.stdin.flush()
+            self._process.stdin.close()
         except (OSError, ValueError):
             pass  # it has ended, which is heard elsewhere
 
@@ -122,14 +126,38 @@ def make_argv(folder: str, nodes: int, *, is_overlap_known: bool = True) -> List
 class Answers:
     """What the keepers have answered, by word and node."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: int) -> None:
         self.news = threading.Condition()
+        self._nodes = nodes
         self._found: Dict[str, Dict[int, Dict[str, Any]]] = {}
+        self._heard: Dict[int, float] = {}  # when each node gave its last sign of life
+        self._moved: Dict[int, float] = {}  # and when it last had come further
 
     def add(self, answer: Dict[str, Any]) -> None:
+        word, node, now = str(answer.get("at")), int(answer.get("node") or 0), time.monotonic()
         with self.news:
-            self._found.setdefault(str(answer.get("at")), {})[int(answer.get("node") or 0)] = answer
+            before = self._found.setdefault(word, {}).get(node)
+            self._found[word][node] = answer
+            self._heard[node] = now
+            if answer != before:
+                self._moved[node] = now
             self.news.notify_all()
+
+    def have_all(self, word: str) -> bool:
+        return len(self.get(word)) == self._nodes
+
+    def watch(self) -> None:
+        """From now on silence counts."""
+        with self.news:
+            self._heard = dict.fromkeys(range(self._nodes), time.monotonic())
+            self._moved = dict(self._heard)
+
+    def is_one_lost(self, word: str) -> bool:
+        """Of the nodes that have not said this word yet, one does nothing any more. Call `watch` before."""
+        now = time.monotonic()
+        with self.news:
+            waited_for = [node for node in range(self._nodes) if node not in self._found.get(word, {})]
+            return any(now > self._heard[one] + _SILENT_S or now > self._moved[one] + _STALLED_S for one in waited_for)
 
     def get(self, word: str) -> List[Dict[str, Any]]:
         """In the order of the nodes."""

@@ -23,6 +23,7 @@ BRING_S = 600.0
 HURRY_S = 15.0  # when the job was told to end: Slurm mostly kills after 30
 RESERVE_S = 15.0  # of the job's time, for all that is done after it
 GIVE_UP_S = 5.0
+CLEAN_S = 60.0  # to remove what may be a million files
 
 
 class Staging:
@@ -40,7 +41,8 @@ class Staging:
         self._is_pretended = bool(env.get(wire.ENV_POCKET_JOB))
         self._hosts = crew.list_hosts(env)
         self._nodes = len(self._hosts)
-        self._answers = crew.Answers()
+        self._answers = crew.Answers(self._nodes)
+        self._problems: Dict[str, str] = {}  # by name, why a set cannot be read on the nodes
         self._crew: Optional[crew.Crew] = None
         self._roots: Dict[str, str] = {}
         self._began = time.monotonic()
@@ -101,6 +103,7 @@ class Staging:
         if not self._roots:
             self.leave(0.0)
             return
+        self._answers.watch()
         self._order(chosen, reports)
         self._wait_until_laid(chosen, is_over)
 
@@ -122,7 +125,7 @@ class Staging:
         keepers.hear = self._hear
         keepers.order(do="prepare", **self._make_plan())
         return self._answers.wait(
-            lambda: len(self._answers.get("prepared")) == self._nodes,
+            lambda: self._answers.have_all("prepared"),
             lambda: is_over() or keepers.has_ended.is_set(),
             PREPARED_S,
         )
@@ -181,21 +184,25 @@ class Staging:
 
     def _wait_until_laid(self, chosen: List[Dict[str, Any]], is_over: Callable[[], bool]) -> None:
         assert self._crew is not None
-        started = self._crew
+        keepers = self._crew
         is_laid = self._answers.wait(
-            lambda: len(self._answers.get("laid")) == self._nodes,
-            lambda: is_over() or started.has_ended.is_set() or bool(self._answers.get("failed")),
+            lambda: self._answers.have_all("laid"),
+            lambda: is_over() or keepers.has_ended.is_set() or self._is_hopeless(),
             None,
         )
-        problems = {str(one["name"]): str(one["text"]) for one in self._answers.get("problem")}
         if not is_laid:
-            problems.update({one["name"]: "not every node could stage it" for one in chosen})
-        if is_laid and choosing.NODE in self._roots:
+            self._problems.update({one["name"]: "not every node could stage it" for one in chosen})
+            self.leave(0.0)  # what some nodes have is of no use
+        elif choosing.NODE in self._roots:
             work = os.path.join(places.make_path(self._roots[choosing.NODE], self._tag), b"work")
             self._env[wire.ENV_NODE_DIR] = os.fsdecode(work)
-        self._tell_command(chosen, problems)
-        self._tell_ready(chosen, problems)
-        threading.Thread(target=self._wait_until_local, daemon=True).start()
+        self._tell_command(chosen, self._problems)
+        self._tell_ready(chosen, self._problems)
+        if is_laid:
+            threading.Thread(target=self._wait_until_local, args=(keepers.has_ended,), daemon=True).start()
+
+    def _is_hopeless(self) -> bool:
+        return bool(self._answers.get("failed")) or self._answers.is_one_lost("laid")
 
     def _tell_command(self, chosen: List[Dict[str, Any]], problems: Dict[str, str]) -> None:
         for one in chosen:
@@ -230,8 +237,8 @@ class Staging:
         if self._crew is None:
             return
         self._answers.forget("brought")
-        left = BRING_S if self._ends is None else self._ends - time.time() - RESERVE_S
-        self.leave(max(GIVE_UP_S, min(HURRY_S if is_hurried else BRING_S, left)), is_brought=True)
+        limit_s = self._count_time_left(HURRY_S if is_hurried else BRING_S)
+        self.leave(limit_s, GIVE_UP_S if is_hurried else CLEAN_S, is_brought=True)
         brought = self._answers.get("brought")
         if self._patterns:
             files, size = sum(one["files"] for one in brought), sum(one["bytes"] for one in brought)
@@ -243,15 +250,28 @@ class Staging:
                 )
             )
 
-    def leave(self, limit_s: float, is_brought: bool = False) -> None:
-        """The keepers go; they need a while to remove large data."""
-        if self._crew is None:
+    def _count_time_left(self, most_s: float) -> float:
+        if not self._patterns:
+            return 0.0
+        left = most_s if self._ends is None else self._ends - time.time() - RESERVE_S
+        return max(GIVE_UP_S, min(most_s, left))
+
+    def leave(self, limit_s: float, clean_s: float = GIVE_UP_S, *, is_brought: bool = False) -> None:
+        """The keepers bring results for so long, clean up and go."""
+        keepers, self._crew = self._crew, None
+        if keepers is None:
             return
-        self._crew.order(do="end", limit_s=limit_s, is_brought=is_brought)
-        self._crew.wait(limit_s + GIVE_UP_S)
-        self._crew.kill()
+        keepers.order(do="end", limit_s=limit_s, is_brought=is_brought)
+        keepers.close()
+        self._answers.watch()
+        self._answers.wait(
+            lambda: self._answers.have_all("gone"),
+            lambda: keepers.has_ended.is_set() or self._answers.is_one_lost("gone"),
+            limit_s + clean_s,
+        )
+        keepers.has_ended.wait(GIVE_UP_S)
+        keepers.kill()
         self._remove_own()
-        self._crew = None
 
     def _remove_own(self) -> None:
         """Of this node, where its keeper was killed; of others the next job of ours removes it."""
@@ -265,6 +285,8 @@ class Staging:
     def _hear(self, answer: Dict[str, Any]) -> None:
         if answer.get("at") == "note":
             self._recorder.note(str(answer.get("text")))
+        elif answer.get("at") == "problem":
+            self._problems[str(answer.get("name"))] = str(answer.get("text"))
         self._answers.add(answer)
 
     def _tell_ready(self, chosen: List[Dict[str, Any]], problems: Dict[str, str]) -> None:
@@ -277,12 +299,8 @@ class Staging:
             sets = ", ".join("{} ({})".format(one["name"], _tell_place(one)) for one in staged)
             say("data that the nodes read for themselves after {:.1f} s: {}".format(seconds, sets))
 
-    def _wait_until_local(self) -> None:
-        assert self._crew is not None
-        ended = self._crew.has_ended
-        is_local = self._answers.wait(
-            lambda: len(self._answers.get("local")) == self._nodes, lambda: ended.is_set(), None
-        )
+    def _wait_until_local(self, has_ended: threading.Event) -> None:
+        is_local = self._answers.wait(lambda: self._answers.have_all("local"), has_ended.is_set, None)
         found = self._answers.get("local")
         if not is_local:
             if not self._answers.get("gone"):

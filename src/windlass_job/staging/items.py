@@ -148,12 +148,14 @@ class Store:
         self.news = threading.Condition()
         self.arrivals: Dict[int, Arrival] = {item.number: Arrival(item, self._tell) for item in items}
         self.is_stopped = False
+        self.changes = 0
         self.is_full = False
 
     def _tell(self) -> None:
         with self.news:
             if self.is_stopped:
                 raise Stopped()
+            self.changes += 1
             self.news.notify_all()
 
     def stop(self) -> None:

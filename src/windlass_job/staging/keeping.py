@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # a zip is compiled at every start: only what is needed at on
 
 LONGEST_LINE = 900  # srun cuts longer ones, and mixes the pieces of several nodes
 _LAST_S = 20.0  # to bring results back when nobody is there who says how long
+_ALIVE_S = 5.0  # between two signs of life
 _LEAVE_S = 3.0  # for what is being copied to be let go
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _PORT = 12  # of the job's own: launchers take them from the other end, the network test had the last ones
@@ -63,6 +64,7 @@ class Keeper:
         self._porter: "Optional[Porter]" = None
         self._stager: Optional[threading.Thread] = None
         self._lock = threading.Lock()  # one at a time brings results
+        self._is_waited_for = threading.Event()  # by the agent, which gives up a node that is silent
 
     def obey(self, order: Dict[str, Any]) -> bool:
         """False when it was the last."""
@@ -94,6 +96,7 @@ class Keeper:
 
     def _prepare(self, order: Dict[str, Any]) -> None:
         self._plan = order
+        threading.Thread(target=self._give_signs_of_life, daemon=True).start()
         self._node = self._node if order["nodes"] > 1 else 0
         found = [places.look_at(root) for root in places.list_roots(order["scratch"], self._env, order["is_pretended"])]
         roots = [one for one in found if one is not None][:3]
@@ -107,6 +110,11 @@ class Keeper:
             address=find_address(order["interface"]) if order.get("interface") else None,
         )
 
+    def _give_signs_of_life(self) -> None:
+        while self._is_waited_for.wait():
+            self.tell(at="alive", steps=self._laid.count_steps() if self._laid is not None else 0)
+            time.sleep(_ALIVE_S)
+
     def _listen(self, order: Dict[str, Any]) -> int:
         for port in ([order["block"] + _PORT] if order.get("block") else []) + [0]:
             try:
@@ -117,6 +125,7 @@ class Keeper:
         return 0
 
     def _stage(self, order: Dict[str, Any]) -> None:
+        self._is_waited_for.set()
         try:
             from windlass_job.staging.laying import lay
 
@@ -133,6 +142,7 @@ class Keeper:
                 self._laid.wait_for_awaited()
                 self._tell_problems()
                 self.tell(at="laid")
+            self._is_waited_for.clear()
             self._laid.wait()
             if self._laid.is_stopped():
                 return
@@ -186,6 +196,7 @@ class Keeper:
 
     def end(self, limit_s: float, *, is_brought: bool) -> None:
         """The command has ended: results first, then nothing of the job is left here."""
+        self._is_waited_for.set()
         if self._laid is not None:
             self._laid.stop()
         if is_brought:

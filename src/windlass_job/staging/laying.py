@@ -35,6 +35,7 @@ class Laid:
         self._later: List[Tuple[str, Callable[[], List[str]]]] = []  # what is done when the awaited items are here
         self._began = time.monotonic()
         self._bytes_copied = 0
+        self._steps = 0
         self._used_up: List[bytes] = []
 
     def adopt_from(self, left_behind: Dict[bytes, bytes]) -> None:
@@ -48,6 +49,15 @@ class Laid:
 
     def is_stopped(self) -> bool:
         return self.store.is_stopped
+
+    def is_stopped_now(self) -> bool:
+        """Asked at every step of long work."""
+        self._steps += 1
+        return self.store.is_stopped
+
+    def count_steps(self) -> int:
+        """More whenever something has come further."""
+        return self._steps + self.store.changes
 
     def start(self, node: int, peers: List[List[Any]], word: bytes, listener: Any) -> None:
         from windlass_job.staging.copying import Copier  # when the command has started, where it need not wait
@@ -198,7 +208,7 @@ def _plan_later(laid: Laid, one: Dict[str, Any], inside: bytes, target: bytes) -
     if one["kind"] == FOLDER:
         from windlass_job.staging import unpacking
 
-        laid.do_later(name, lambda: unpacking.copy_folder(source, target, laid.is_stopped, laid.add_bytes))
+        laid.do_later(name, lambda: unpacking.copy_folder(source, target, laid.is_stopped_now, laid.add_bytes))
     elif one["kind"] == FILE:
         laid.do_later(name, lambda: _finish_file(laid, inside, target, one["extract"]))
     elif one["extract"]:
@@ -220,7 +230,7 @@ def _finish_set(laid: Laid, inside: bytes, target: bytes) -> List[str]:
 def _unpack(laid: Laid, inside: bytes, target: bytes) -> List[str]:
     from windlass_job.staging import unpacking
 
-    left_out = unpacking.unpack(inside, target, laid.is_stopped)
+    left_out = unpacking.unpack(inside, target, laid.is_stopped_now)
     laid.use_up(inside)
     return left_out
 

@@ -1,7 +1,6 @@
 """Plain files on the node, for programs that need them: archives taken apart, folders copied."""
 
 import os
-import shutil
 import stat
 from typing import BinaryIO, Callable, List
 
@@ -55,15 +54,17 @@ def copy_folder(source: bytes, target: bytes, is_over: IsOver, add_bytes: Callab
                 folders.append(relative)
             elif entry.is_file():
                 with open(entry.path, "rb") as file:
-                    add_bytes(_write(place, file, entry.stat().st_mode))
+                    add_bytes(_write(place, file, entry.stat().st_mode, is_over))
             else:
                 left_out.append(disk.as_text(relative))
     return ["{} that are no files were left out: {}".format(len(left_out), left_out[0])] if left_out else []
 
 
-def _write(place: bytes, source: BinaryIO, mode: int) -> int:
+def _write(place: bytes, source: BinaryIO, mode: int, is_over: IsOver) -> int:
     with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
-        shutil.copyfileobj(source, file, _PIECE)
+        for piece in iter(lambda: source.read(_PIECE), b""):
+            _heed(is_over)
+            file.write(piece)
         size = file.tell()
     os.chmod(place, (stat.S_IMODE(mode) & 0o777) | 0o600)
     return size
