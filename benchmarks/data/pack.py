@@ -92,7 +92,7 @@ def _run(name: str, folder: Path, target: Path) -> None:
 def _measure_memory(folder: Path) -> Row:
     """Of all its processes together, what they share counted once."""
     with tempfile.TemporaryDirectory(dir=CORPUS) as home:
-        argv = [sys.executable, "-c", OURS, folder, Path(home) / "packed"]
+        argv = [sys.executable, "-c", OURS, str(folder), str(Path(home) / "packed")]
         packer = subprocess.Popen(argv, cwd=ROOT / "src")
         most, done = [0.0], threading.Event()
 

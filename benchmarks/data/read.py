@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from benchmarks.data import read_peers
@@ -26,7 +27,7 @@ TITLE = "data.read: files a second at random, one Python thread"
 WORK = CORPUS / "read"
 FEW = 10_000  # files of the data set that every peer has in its own form
 WARM, COLD = 6_000, 8_000  # reads of a round
-ROUNDS, COLD_ROUNDS = 7, 6
+ROUNDS, PEER_ROUNDS, COLD_ROUNDS = 15, 9, 6
 _C_SOURCE = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -190,38 +191,37 @@ def pack_few(jpegs: Subject) -> Path:
 
 
 def measure_peers(packed: Path) -> list[Row]:
-    ours = data.Shards(packed)
-    reads: dict[str, read_peers.Read] = {"ours, shards[i]": read_peers.read_by(ours.__getitem__)}
-    notes: dict[str, str] = {}
-    for what, open_peer in read_peers.PEERS.items():
-        try:
-            reads[what] = open_peer(packed)
-        except Exception as error:  # one that cannot be made here must not hide the others
-            notes[what] = f"{type(error).__name__}: {error}"[:80]
-    times: dict[str, list[float]] = {what: [] for what in reads}
+    shards = data.Shards(packed)
+    ours = read_peers.read_by(shards.__getitem__)
+    rows = []
     try:
-        for turn in range(4):
-            numbers = random.Random(turn).sample(range(len(ours)), 4_000)
-            for what, read in reads.items():
-                taken = time_s(lambda read=read, numbers=numbers: read(numbers))  # type: ignore[misc]
-                if turn:
-                    times[what].append(taken / len(numbers))
+        for what, open_peer in read_peers.PEERS.items():
+            try:
+                rows.append(compare(ours, open_peer(packed), len(shards), what))
+            except Exception as error:  # one that cannot be made here must not hide the others
+                note = f"{type(error).__name__}: {error}"[:80]
+                rows.append(Row(what=f"warm: {what}", value=0, unit="", note=note))
     finally:
         read_peers.close_squashfs(packed)
-    first = statistics.median(times["ours, shards[i]"])
-    rows = []
-    for what, found in times.items():
-        one = statistics.median(found)
-        # Ours beside each of them: at most as long.
-        budget = None if what.startswith("ours") else 1.0
-        rows.append(
-            Row(what=f"warm: {what}", value=1 / one, unit="files/s", peer="its time", ratio=first / one, budget=budget)
-        )
-    return rows + [Row(what=f"warm: {what}", value=0, unit="", note=note) for what, note in notes.items()]
+    return rows
+
+
+def compare(ours: read_peers.Read, peer: read_peers.Read, count: int, what: str) -> Row:
+    """In turns; all of it is in memory, and mapped where the peer maps it. Ours must not take longer."""
+    for read in (ours, peer):
+        read(range(count))
+    times: list[tuple[float, float]] = []
+    for turn in range(PEER_ROUNDS):
+        numbers = random.Random(turn).sample(range(count), 4_000)
+        times.append((time_s(partial(ours, numbers)), time_s(partial(peer, numbers))))
+    mine, its = (statistics.median(column) / 4_000 for column in zip(*times, strict=True))
+    ratio = statistics.median(one / other for one, other in times)
+    note = f"ours beside it: {1 / mine:.0f}"
+    return Row(what=f"warm: {what}", value=1 / its, unit="files/s", peer="its time", ratio=ratio, budget=1.0, note=note)
 
 
 def measure_cold(subject: Subject) -> list[Row]:
-    """Each with numbers of its own, and in another order each round: a disk of a virtual machine has caches beyond ours."""
+    """Each with numbers of its own, and in another order each round: a virtual disk has caches that we do not see."""
     wanted = ["shards.iterate", "shards.iterate, 8 threads", "shards.read_many, 64", "raw folder, os.open/read"]
     wanted += [f"C pread, {threads} in flight" for threads in (1, 32)]
     times: dict[str, list[float]] = {what: [] for what in wanted}
@@ -231,10 +231,7 @@ def measure_cold(subject: Subject) -> list[Row]:
             numbers = choose(subject, COLD, seed=100 * turn + place)
             works = make_works(subject, numbers)
             empty_caches()
-            if what in works:
-                taken = time_s(works[what])
-            else:
-                taken = run_c(subject, numbers, int(what.split()[2]))
+            taken = time_s(works[what]) if what in works else run_c(subject, numbers, int(what.split()[2]))
             times[what].append(taken / COLD)
     found = {what: statistics.median(values) for what, values in times.items()}
     ours = found["shards.iterate"]

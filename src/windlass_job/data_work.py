@@ -150,12 +150,11 @@ def _pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
 
 
 def _open_source(request: "Dict[str, Any]") -> "Any":
-    from windlass_job.shards.sources import FolderSource, choose_source
+    from windlass_job.shards.sources import choose_source
 
     path = disk.expand_root(request["source"])
-    if request.get("follow") and os.path.isdir(path):
-        return FolderSource(path, follow_folders=True)
-    return choose_source(path, kind=request.get("kind") or "auto")
+    labels = disk.expand_root(request["labels"]) if request.get("labels") else None
+    return choose_source(path, request.get("kind") or "auto", bool(request.get("follow")), labels)
 
 
 def _extract(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":

@@ -11,7 +11,7 @@ import zlib
 
 from windlass_job import disk, wire
 from windlass_job.receiving_lock import Holding, is_held_by
-from windlass_job.receiving_parts import ASIDE, Part, check_names, forget, is_there, list_done, list_parts
+from windlass_job.receiving_parts import ASIDE, Part, check_names, forget, is_there, keep_mode, list_done, list_parts
 from windlass_job.shards.card import CARD, CardDamaged, read_card
 from windlass_job.shards.index import name_index
 
@@ -100,7 +100,7 @@ class Receiving:
         if (zlib.crc32(before) if before else None) != known_crc:
             raise disk.Refused("changed", "the data set was changed by somebody else meanwhile")
         self._check_shards(card)
-        disk.replace(os.path.join(self.folder, disk.as_path(CARD)), content)
+        self._replace_card(content)
         names = {one.name for one in card.shards}
         leftover = {str(one["name"]) for one in list_done(self.folder).values()}  # of a source that has changed since
         for name in (self._named & set(removed)) | leftover:
@@ -134,6 +134,15 @@ class Receiving:
             index = os.path.join(self.folder, disk.as_path(name_index(shard.name)))
             if shard.name not in self._named and zlib.crc32(disk.read_bytes(index)) != shard.index_crc:
                 raise disk.Refused("damaged", "the index of {} is not the one that was sent".format(shard.name))
+
+    def _replace_card(self, content: bytes) -> None:
+        aside = os.path.join(self.folder, ASIDE, disk.as_path(CARD))
+        disk.remove_if_there(aside)
+        disk.write_new(aside, content)
+        keep_mode(self.folder, aside)
+        disk.flush(aside)
+        os.rename(aside, os.path.join(self.folder, disk.as_path(CARD)))
+        disk.flush(self.folder)
 
     def _remove(self, shard: str) -> None:
         for name in (shard, name_index(shard)):

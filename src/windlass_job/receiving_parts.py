@@ -10,7 +10,7 @@ import threading
 import zlib
 
 from windlass_job import disk
-from windlass_job.shards.card import Shard
+from windlass_job.shards.card import CARD, Shard
 from windlass_job.shards.index import Index, IndexDamaged, name_index
 from windlass_job.shards.verifying import verify_archive
 
@@ -67,6 +67,8 @@ class Part:
         finally:
             os.close(self._handle)
         disk.flush(aside)
+        for path in (aside, self.path):
+            keep_mode(self._folder, path)
         disk.replace(self.path[: -len(_PART)] + disk.as_path(_DONE), disk.make_json(shard.as_json()))
         os.rename(aside, os.path.join(self._folder, disk.as_path(name_index(self.name))))
         os.rename(self.path, os.path.join(self._folder, disk.as_path(self.name)))
@@ -131,6 +133,15 @@ def find_damage(path: bytes, index_path: bytes, shard: Shard) -> "Optional[str]"
     for damage in verify_archive(path, index_path, shard):
         return damage.make_line()
     return None
+
+
+def keep_mode(folder: bytes, path: bytes) -> None:
+    """What is added may be read by those with whom the data set was shared; the folder's setgid bit gives the group."""
+    try:
+        mode = os.stat(os.path.join(folder, disk.as_path(CARD))).st_mode
+    except FileNotFoundError:
+        return
+    os.chmod(path, mode & 0o777)
 
 
 def list_parts(folder: bytes) -> "Dict[str, int]":

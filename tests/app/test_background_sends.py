@@ -1,7 +1,10 @@
 """Sendings that go on without a terminal: looked at, stopped, never two of one."""
 
 import os
+import shlex
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,26 @@ def test_one_of_a_kind_at_a_time_and_it_can_be_stopped(site: Site, tmp_path: Pat
 
         assert ended.state == "stopped"
         assert [one.id for one in list_sends(session)] == [job.id]
+
+
+def test_it_outlives_its_terminal(site: Site, tmp_path: Path) -> None:
+    _make_endless(tmp_path / "source")
+    terminal, inside = os.openpty()
+    line = f"{shlex.quote(sys.executable)} -m windlass data send source --name pets --on mine --background; sleep 600"
+    shell = subprocess.Popen(
+        ["setsid", "--ctty", "sh", "-c", line], stdin=inside, stdout=inside, stderr=inside, cwd=tmp_path
+    )
+    os.close(inside)
+
+    with open_site(site) as session:
+        wait_until(lambda: [one.state for one in list_sends(session)] == ["running"], "the sending")
+        os.close(terminal)
+        shell.wait(60)  # the terminal is gone, and takes the shell with it
+        job = list_sends(session)[0]
+        was = job.done_bytes
+        wait_until(lambda: find_send(session, job.id).done_bytes > was, "more bytes")
+
+        assert stop(session, job.id).state == "stopped"
 
 
 def test_one_that_was_killed_is_known_as_such(site: Site, tmp_path: Path) -> None:

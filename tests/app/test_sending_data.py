@@ -100,6 +100,34 @@ def test_only_what_changed_travels(source: Path, site: Site, there: Path) -> Non
     assert second.dead_share > 0
 
 
+def test_one_changed_file_of_many_small_ones_is_a_small_share(source: Path, site: Site) -> None:
+    make_files(source, count=100, size=20)
+    with open_site(site) as session:
+        first = send(session, site, source, "pets")
+        (source / "cats/0001.jpg").write_bytes(b"another cat")
+        second = send(session, site, source, "pets")
+
+    assert first.dead_share == 0
+    assert second.dead_share == pytest.approx(1 / 101)
+
+
+def test_what_is_added_to_a_shared_data_set_is_shared_too(source: Path, site: Site, there: Path) -> None:
+    make_files(source)
+    with open_site(site) as session:
+        send(session, site, source, "pets", options=SMALL)
+        os.chown(there, -1, 12345)
+        there.chmod(0o2750)
+        for path in there.iterdir():
+            os.chown(path, -1, 12345)
+            path.chmod(0o640)
+        (source / "cats/0001.jpg").write_bytes(b"another cat")
+
+        sent = send(session, site, source, "pets", options=SMALL)
+
+    assert sent.is_delta
+    assert {(path.stat().st_gid, path.stat().st_mode & 0o777) for path in there.iterdir()} == {(12345, 0o640)}
+
+
 def test_a_laptop_that_forgot_what_it_sent_asks_the_site(source: Path, site: Site, there: Path, places: Places) -> None:
     made = make_files(source)
     with open_site(site) as session:

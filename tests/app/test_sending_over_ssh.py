@@ -152,6 +152,23 @@ def test_a_connection_that_breaks_now_and_then_is_opened_again(
     assert read_set(tmp_path / "root/data/pets") == made
 
 
+def test_a_cut_while_getting_is_gone_on_from(login: Sshd, config: Path, source: Path, tmp_path: Path) -> None:
+    made = make_files(source, count=250)
+    site = make_ssh_site(tmp_path / "root")
+    with open_site(site) as session:
+        send(session, site, source, "pets", options=SMALL)
+    with _cut(config, login, 14_000_000), open_site(site) as session, pytest.raises(ConnectionLost) as caught:
+        get(session, site, "pets", tmp_path / "back")
+    assert "goes on from there" in (caught.value.done or "")
+    assert "dataset.json" not in list_visible(tmp_path / "back")
+
+    with open_site(site) as session:
+        again = get(session, site, "pets", tmp_path / "back")
+
+    assert read_set(tmp_path / "back") == made
+    assert 0 < again.fetched_bytes < sum(map(len, made.values())) - 5_000_000
+
+
 def test_a_source_that_changed_after_a_cut_is_sent_as_it_is_now(
     login: Sshd, config: Path, source: Path, tmp_path: Path
 ) -> None:

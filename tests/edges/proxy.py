@@ -23,7 +23,7 @@ _MOST_HELD = 64 << 20
 def run_proxy(
     port: int, *, host: str = "127.0.0.1", delay_s: float = 0, cut_after: int = 0, cuts: int = 1000
 ) -> Iterator[int]:
-    """The port it listens on; delay_s: each way. cut_after: bytes from the client; cuts: so many connections."""
+    """The port it listens on; delay_s: each way. cut_after: bytes in one direction; cuts: so many connections."""
     argv = [sys.executable, __file__, str(port), str(delay_s), str(cut_after), str(cuts), host]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -113,8 +113,9 @@ def main() -> None:
         server = socket.create_connection((wish.host, wish.port))
         for end in (client, server):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        _Direction(client, server, wish.delay_s, wish.cut_after if number < wish.cuts else 0).start()
-        _Direction(server, client, wish.delay_s, 0).start()
+        cut_after = wish.cut_after if number < wish.cuts else 0
+        _Direction(client, server, wish.delay_s, cut_after).start()
+        _Direction(server, client, wish.delay_s, cut_after).start()
 
 
 if __name__ == "__main__":

@@ -79,6 +79,9 @@ class Job:
     def kinds(self) -> list[str]:
         return [event["kind"] for event in self.events]
 
+    def find_event(self, kind: str) -> dict[str, Any]:
+        return next(event for event in self.events if event["kind"] == kind)
+
     def run(self, *command: str) -> int:
         with self.start(*command) as process:
             return process.wait(30)

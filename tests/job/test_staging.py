@@ -5,43 +5,18 @@ import os
 import re
 import signal
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
+from tests.job.harness import Job, wait_until
 from tests.job.packed import make_files, write_packed
-from windlass.edges.job_zip import make_job_zip
-
-GB = 10**9
-NO_AUTO = {"memory_bytes": 10 * GB, "node_bytes": 100 * GB}
-
-
-@pytest.fixture(params=list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))
-def make_job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Job]]:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-
-    def make(*sets: dict[str, Any], source: Path, **more: Any) -> Job:
-        plan = {"sets": list(sets), "scratch": "$MY_SCRATCH", **NO_AUTO, **more}
-        job = Job(tmp_path, python=request.param, options=(f"--data={json.dumps(plan)}",))
-        job.folder.mkdir()
-        (job.folder / "windlass_job.pyz").write_bytes(make_job_zip())
-        job.env = {"SLURM_JOB_ID": str(os.getpid()), "MY_SCRATCH": str(scratch), "WINDLASS_DATA_SET": str(source)}
-        return job
-
-    yield make
-    assert list(scratch.rglob("*")) == [], "something was left on the node"
 
 
 def want(stage: str = "node", *, extract: bool = False) -> dict[str, Any]:
     return {"name": "set", "stage": stage, "extract": extract}
-
-
-def find_event(job: Job, kind: str) -> dict[str, Any]:
-    return next(event for event in job.events if event["kind"] == kind)
 
 
 WAIT = """
@@ -70,7 +45,7 @@ def test_a_packed_set_is_staged_through_to_the_node(make_job: Callable[..., Job]
     assert lines[0].startswith(f"path {tmp_path}/scratch/windlass-{os.getuid()}/digits-k3f9w.")
     assert lines[1] == lines[2]
     assert lines[4] == "700"
-    local = find_event(job, "data_local")
+    local = job.find_event("data_local")
     size = sum(path.stat().st_size for path in (tmp_path / "shared").glob("shard-*"))
     assert (local["read"], local["received"], local["failed"]) == (size, 0, 0)
     assert "were read from the shared file system" in job.log
@@ -161,7 +136,7 @@ def test_a_shard_that_is_no_good_is_left_to_the_origin_and_named(
     assert {"shard-00000.tar", "shard-00002.tar", "shard-00003.tar"} <= here
     assert "shard-00001.tar" not in here
     assert re.search(r"1 of 4 files are read where they lie: .*shard-00001", job.log)
-    assert find_event(job, "data_local")["failed"] == 1
+    assert job.find_event("data_local")["failed"] == 1
 
 
 def test_a_set_is_extracted_before_the_command(make_job: Callable[..., Job], tmp_path: Path) -> None:
@@ -258,6 +233,41 @@ def test_a_folder_is_copied_and_packing_is_advised(make_job: Callable[..., Job],
     assert "packed it would be there at once" in job.log
 
 
+def test_two_sets_that_cannot_be_copied_are_both_read_where_they_lie(
+    make_job: Callable[..., Job], tmp_path: Path
+) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    names = ["a" * 256, "b" * 256]  # no disk has room for such names
+    job = make_job(*[{"name": name, "stage": "node", "extract": False} for name in names], source=folder)
+    job.env.update({f"WINDLASS_DATA_{name.upper()}": str(folder) for name in names})
+
+    code = job.run("bash", "-c", "env | grep -c ^WINDLASS_DATA_[AB]*=" + str(folder))
+
+    assert (code, job.printed.strip()) == (0, "2"), job.log
+    assert job.log.count("is read where it lies: it cannot be laid out: File name too long") == 2
+
+
+def test_the_next_link_of_a_chain_has_its_data_too(make_job: Callable[..., Job], tmp_path: Path) -> None:
+    write_packed(tmp_path / "shared", make_files(30, 2_000))
+    job = make_job(want(), source=tmp_path / "shared")
+
+    for link in ("1", "2"):
+        job.env.update({"WINDLASS_LINK": link, "WINDLASS_SUBMISSION": link})
+        with job.start("bash", "-c", 'cd "$WINDLASS_DATA_SET" && echo "in $PWD"; sleep 60') as process:
+            wait_until(lambda: f"in {tmp_path}" in job.log and _count_local(job) == int(link), "it is there")  # noqa: B023
+            os.kill(process.pid, signal.SIGUSR1)
+            assert process.wait(30) == 0, job.log
+
+    places = re.findall(r"^in (.*/digits-k3f9w\..*)$", job.log, re.MULTILINE)
+    assert len(set(places)) == 2, job.log
+    assert [event["link"] for event in job.events if event["kind"] == "data_local"] == [1, 2]
+
+
+def _count_local(job: Job) -> int:
+    return job.kinds.count("data_local")
+
+
 def test_a_keeper_that_is_killed_costs_nothing_but_the_copy(make_job: Callable[..., Job], tmp_path: Path) -> None:
     write_packed(tmp_path / "shared", make_files(30, 2_000))
     job = make_job(want(), source=tmp_path / "shared")
@@ -307,12 +317,9 @@ def test_what_a_dead_start_of_this_run_left_is_used_again_if_whole(
     lines = job.printed.splitlines()
     assert code == 0
     assert lines[1] == lines[2]
-    local = find_event(job, "data_local")
+    local = job.find_event("data_local")
     assert local["read"] == len(content)
     assert "were still there from an earlier start" in job.log
-
-
-WAIT_TO_GO = "for i in $(seq 400); do sleep 0.05; [ -e go ] && exit 0; done"
 
 
 # One keeper a node, as srun does it; this one is of before Slurm 20.11.
@@ -348,44 +355,3 @@ def test_without_srun_the_data_is_read_where_it_lies(make_job: Callable[..., Job
 
     assert (code, job.printed.strip()) == (0, str(tmp_path / "shared"))
     assert "only 0 of 2 nodes answered: srun: error: Unable to create step" in job.log
-
-
-def test_results_come_back_also_when_the_command_fails(make_job: Callable[..., Job], tmp_path: Path) -> None:
-    job = make_job(source=tmp_path, bring_back=["results/**", "*.pt"])
-    script = (
-        'cd "$WINDLASS_NODE_DIR"; mkdir -p results/deep; echo 1 > results/deep/x; echo 2 > m.pt; echo 3 > other; exit 3'
-    )
-
-    code = job.run("bash", "-c", script)
-
-    assert code == 3
-    assert (tmp_path / "results" / "deep" / "x").read_text() == "1\n"
-    assert (tmp_path / "m.pt").read_text() == "2\n"
-    assert not (tmp_path / "other").exists()
-    assert find_event(job, "results_brought")["files"] == 2
-    assert job.kinds.index("results_brought") < job.kinds.index("link_ended")
-
-
-def test_results_come_back_at_the_end_of_time_before_the_command_has_ended(
-    make_job: Callable[..., Job], tmp_path: Path
-) -> None:
-    job = make_job(source=tmp_path, bring_back=["*.pt"])
-    script = 'trap "" TERM; cd "$WINDLASS_NODE_DIR"; echo 1 > a.pt; echo ready; ' + WAIT_TO_GO
-
-    with job.start("bash", "-c", script) as process:
-        wait_until(lambda: "ready" in job.printed, "the command runs")
-        os.kill(process.pid, signal.SIGUSR1)
-        wait_until(lambda: (tmp_path / "a.pt").exists(), "it came back at the notice")
-        (Path(next((tmp_path / "scratch").rglob("a.pt"))).parent / "go").touch()
-        process.wait(30)
-
-
-def test_results_come_back_in_between_when_asked(make_job: Callable[..., Job], tmp_path: Path) -> None:
-    job = make_job(source=tmp_path, bring_back=["*.pt"], bring_every_s=0.2)
-    job.options += ("--heartbeat=0.1",)
-    script = 'cd "$WINDLASS_NODE_DIR"; echo 1 > a.pt; ' + WAIT_TO_GO
-
-    with job.start("bash", "-c", script) as process:
-        wait_until(lambda: (tmp_path / "a.pt").exists(), "it came back in between")
-        (Path(next((tmp_path / "scratch").rglob("a.pt"))).parent / "go").touch()
-        assert process.wait(30) == 0

@@ -102,6 +102,15 @@ def test_all_decoders_cut_and_flip_alike(folder: Path, decoder: str) -> None:
 
 @pytest.mark.peers
 @pytest.mark.parametrize("decoder", NAMES)
+def test_a_part_that_has_its_size_already_is_flipped_too(folder: Path, decoder: str) -> None:
+    images = take(load(folder, decoder, crop="random", size=64, batch_size=12)).astype(int)
+
+    rises = images[:, :, -1, 0].mean(axis=1) > images[:, :, 0, 0].mean(axis=1)  # red grows to the right
+    assert set(rises) == {True, False}
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("decoder", NAMES)
 @pytest.mark.parametrize(("kind", "mode"), [("PNG", "RGB"), ("PNG", "RGBA"), ("JPEG", "L"), ("JPEG", "CMYK")])
 def test_other_kinds_of_images_are_decoded_too(tmp_path: Path, decoder: str, kind: str, mode: str) -> None:
     content = encode(make_picture(), kind, mode)

@@ -169,12 +169,12 @@ def test_a_batch_stays_as_it_is_as_long_as_somebody_holds_it(folder: Path) -> No
     with load(folder, prefetch=1) as batches:
         kept = [arrays for _ in range(4) for arrays, _ in batches]
         views = [arrays[2:4, :1] for arrays in kept[:3]]
-        copies = [view.copy() for view in views]
+        copies = [numpy.array(view) for view in views]
         numbers = [number for arrays in kept for number in arrays[:, 0].tolist()]
         del kept
         gc.collect()
         read_numbers(batches)
-        assert all((view == copy).all() for view, copy in zip(views, copies, strict=True))
+        assert all((numpy.array(view) == copy).all() for view, copy in zip(views, copies, strict=True))
 
     assert [sorted(numbers[at : at + 88]) for at in range(0, 4 * 88, 88)] == [
         sorted(_list_epoch(epoch)[:88]) for epoch in range(4)

@@ -154,7 +154,7 @@ def make_hostile_archive(path: Path) -> None:
             member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
-        for name, kind in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE), ("pipe", tarfile.FIFOTYPE)):
+        for name, type_ in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE), ("pipe", tarfile.FIFOTYPE)):
             member = tarfile.TarInfo(name)
-            member.type, member.linkname = kind, "/etc/passwd"
+            member.type, member.linkname = type_, "/etc/passwd"
             archive.addfile(member)

@@ -1,9 +1,11 @@
 """What may befall a packing: a death, a full disk, files that change under it. A clear word, or a whole data set."""
 
+import io
 import os
 import resource
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,7 +61,7 @@ def test_killed_at_any_point_and_started_again_it_makes_the_same_bytes(tmp_path:
     subprocess.run([sys.executable, "-c", PACK_AND_DIE, top, tmp_path / "calm", "0", "1"], check=True)
 
     for point in (1, 2, 3, 5):
-        argv = [sys.executable, "-c", PACK_AND_DIE, top, tmp_path / "hit", str(point), str(workers)]
+        argv = [sys.executable, "-c", PACK_AND_DIE, str(top), str(tmp_path / "hit"), str(point), str(workers)]
         killed = subprocess.run(argv)
         assert killed.returncode == -9
         assert not (tmp_path / "hit" / "dataset.json").exists()
@@ -106,7 +108,7 @@ def test_a_disk_that_fills_up_is_told_and_nothing_partial_is_left(tmp_path: Path
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))  # bytes a file may have
 
-    argv = [sys.executable, "-c", PACK_AND_DIE, top, target, "0", str(workers)]
+    argv = [sys.executable, "-c", PACK_AND_DIE, str(top), str(target), "0", str(workers)]
     tried = subprocess.run(argv, capture_output=True, text=True, preexec_fn=limit)
 
     assert tried.returncode == 1
@@ -127,6 +129,23 @@ def test_too_little_space_is_told_before_anything_is_written(tmp_path: Path) -> 
 
     assert raised.value.is_full
     assert list((tmp_path / "set").iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [(1 << 33) - 1, 1 << 33, (1 << 33) + 1])
+def test_a_file_larger_than_a_plain_header_can_say_has_its_size_before_it(tmp_path: Path, size: int) -> None:
+    (tmp_path / "top").mkdir()
+    with (tmp_path / "top" / "huge").open("wb") as file:
+        file.truncate(size)  # takes no space
+    packing = plan(tmp_path / "top")
+    shard = packing.shards[0]
+
+    first = bytes(next(packing.stream(shard).iterate_pieces()))
+
+    with tarfile.open(fileobj=io.BytesIO(first)) as archive:
+        found = archive.next()
+    assert found is not None
+    assert (found.name, found.size) == ("huge", size)
+    assert shard.bytes == found.offset_data + size + -size % 512 + 1024
 
 
 @pytest.mark.parametrize("target", ["top", "top/sub/set"])

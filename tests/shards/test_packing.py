@@ -137,6 +137,17 @@ def test_changes_are_appended_and_what_is_gone_is_dead(tmp_path: Path) -> None:
     }
 
 
+def test_a_file_with_another_name_is_new_and_the_old_name_is_dead(tmp_path: Path) -> None:
+    top, target = make_many(tmp_path / "top", 20), tmp_path / "set"
+    pack_small(top, target)
+    (top / "class_0" / "00000.bin").rename(top / "class_4" / "moved.bin")
+
+    packed = pack_small(top, target)
+
+    assert (packed.new_files, packed.dead_files) == (1, 1)
+    assert read_set(target) == read_tree(top)
+
+
 def test_nothing_changed_writes_nothing(tmp_path: Path) -> None:
     top, target = make_many(tmp_path / "top", 20), tmp_path / "set"
     pack_small(top, target)
@@ -247,7 +258,7 @@ def test_memory_is_the_same_for_ten_times_as_many_files(tmp_path: Path) -> None:
             if number % 1000 == 0:
                 (top / str(number)).mkdir(parents=True)
             (top / str(number // 1000 * 1000) / f"{number}.txt").write_bytes(b"x")
-        argv = [sys.executable, "-c", program, top, tmp_path / f"set-{count}"]
+        argv = [sys.executable, "-c", program, str(top), str(tmp_path / f"set-{count}")]
         found[count] = int(subprocess.run(argv, capture_output=True, check=True).stdout)
 
     assert found[30_000] < 1.3 * found[3_000]

@@ -4,6 +4,7 @@ import json
 import tarfile
 import warnings
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -12,6 +13,8 @@ from tests.shards.test_extracting import make_hostile_archive
 from windlass_job.shards import told as words
 from windlass_job.shards.archives import ArchiveDamaged
 from windlass_job.shards.folder import Folder
+from windlass_job.shards.packing import Settings, pack
+from windlass_job.shards.sources import choose_source
 from windlass_job.shards.tables import TableUnreadable
 from windlass_job.shards.walking import NoFolder
 
@@ -98,11 +101,42 @@ def test_hugging_faces_metadata_become_columns(tmp_path: Path, kind: str) -> Non
     assert packed.card.columns == ("text",)
 
 
-@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.xz"])
-def test_a_tar_is_packed_without_unpacking(tmp_path: Path, suffix: str) -> None:
+def test_a_table_of_labels_beside_a_folder_names_its_classes(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", {b"a/1.png": b"1", b"b/2.png": b"22", b"b/odd \xff": b"3", b"b/none": b"4"})
+    table = tmp_path / "labels.csv"
+    rows = [b"path,label,year", b"a/1.png,owl,1999", b"b/odd \xff,wren,2000", b"b/2.png,owl,2001", b"../a/gone,owl,1"]
+    table.write_bytes(b"\n".join(rows))
+    source = choose_source(bytes(top), labels=bytes(table))
+
+    packed = pack(source, bytes(tmp_path / "set"), Settings("set"))
+
+    assert packed.card.classes == ("owl", "wren")
+    assert read_set(tmp_path / "set") == read_tree(top)
+    assert read_labels(tmp_path / "set") == {
+        b"a/1.png": ("owl", {"year": "1999"}),
+        b"b/2.png": ("owl", {"year": "2001"}),
+        b"b/odd \xff": ("wren", {"year": "2000"}),
+        b"b/none": (None, {}),
+    }
+    assert packed.told.counts == {words.REFUSED_NAME: 1}
+
+
+def test_a_table_of_labels_must_have_some_and_needs_a_folder(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", {b"a": b"1"})
+    table = tmp_path / "labels.csv"
+    table.write_text("path,year\na,1999\n")
+
+    with pytest.raises(TableUnreadable, match="no column of labels: its columns are path, year"):
+        pack(choose_source(bytes(top), labels=bytes(table)), bytes(tmp_path / "set"), Settings("set"))
+    with pytest.raises(NoFolder, match="is no folder, and a table of labels"):
+        choose_source(bytes(table), labels=bytes(table))
+
+
+@pytest.mark.parametrize(("suffix", "mode"), [(".tar", "w:"), (".tar.gz", "w:gz"), (".tar.xz", "w:xz")])
+def test_a_tar_is_packed_without_unpacking(tmp_path: Path, suffix: str, mode: Literal["w:", "w:gz", "w:xz"]) -> None:
     top = make_many(tmp_path / "top", 60)
     make_tree(top, {b"class_0/large": b"0123456789" * 400_000, b"n" * 250: b"long"})
-    with tarfile.open(tmp_path / f"a{suffix}", f"w:{suffix[5:]}") as archive:
+    with tarfile.open(tmp_path / f"a{suffix}", mode) as archive:
         archive.add(top, arcname=".")
 
     packed = pack_small(tmp_path / f"a{suffix}", tmp_path / "set")

@@ -17,7 +17,7 @@ from windlass.errors import UsageError
 from windlass_job import wire
 from windlass_job.shards.card import CARD
 from windlass_job.shards.packing import Settings, pack, plan_packing
-from windlass_job.shards.sources import FolderSource, choose_source
+from windlass_job.shards.sources import choose_source
 
 if TYPE_CHECKING:
     from windlass.core.record import RunRecord
@@ -29,6 +29,7 @@ _COUNTS = ("files", "bytes", "shards", "classes", "new_files", "dead_files")
 class PackOptions:
     name: str | None = None  # default: the target's
     kind: str = "auto"  # how the source is read: folder, list, table, tar, zip
+    labels: str | None = None  # a table of paths and labels about the files of a folder, where the source is
     shard_bytes: int = 0  # 0: chosen from the data and the number of nodes
     nodes: int = 1  # that will read it at once
     compress: bool = False  # where a trial shows that it pays
@@ -134,6 +135,7 @@ def _make_request(site: Site, source: str, name: str, options: PackOptions) -> J
         "target": f"{site.root}/{wire.DATA}/{name}",
         "kind": options.kind,
         "follow": options.follow_links,
+        "labels": options.labels,
         "settings": {
             "name": name,
             "nodes": options.nodes,
@@ -157,10 +159,8 @@ def _make_settings(options: PackOptions, name: str) -> Settings:
 
 
 def _open_source(source: Path, options: PackOptions) -> Any:
-    path = os.fsencode(source)
-    if options.follow_links and source.is_dir():
-        return FolderSource(path, follow_folders=True)
-    return choose_source(path, kind=options.kind)
+    labels = os.fsencode(Path(options.labels).expanduser()) if options.labels else None
+    return choose_source(os.fsencode(source), options.kind, options.follow_links, labels)
 
 
 def _refuse_other(source: Path, target: Path) -> None:

@@ -54,7 +54,7 @@ class Sent:
     removed_files: int
     is_delta: bool
     is_unchanged: bool
-    dead_share: float  # of the archives' bytes, those that no longer count
+    dead_share: float  # of the files in the shards: replaced or removed since
     seconds: float
     told: tuple[str, ...] = ()
 
@@ -194,7 +194,7 @@ class _Sending:
         return jobs
 
     def _report(self, card: Card, shipment: Shipment, *, sent_bytes: int, is_unchanged: bool) -> Sent:
-        packed = sum(one.bytes for one in card.shards)
+        packed = sum(one.files for one in card.shards)
         return Sent(
             name=card.name,
             site=self._site.name,
@@ -208,7 +208,7 @@ class _Sending:
             removed_files=0 if is_unchanged else shipment.removed_files,
             is_delta=shipment.is_delta,
             is_unchanged=is_unchanged,
-            dead_share=max(0.0, 1 - card.bytes / packed) if packed and any(one.dead for one in card.shards) else 0.0,
+            dead_share=(packed - card.files) / packed if packed else 0.0,
             seconds=time.monotonic() - self._started,
             told=shipment.told(),
         )

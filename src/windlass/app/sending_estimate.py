@@ -40,7 +40,7 @@ class Estimate:
 
     @property
     def sentence(self) -> str:
-        what = f"{self.files} files, {format_bytes(self.bytes)}"
+        what = f"{self.files:,} {'file' if self.files == 1 else 'files'}, {format_bytes(self.bytes)}"
         if self.seconds is None or self.rate is None:
             return what
         rate = format_bytes(int(self.rate))

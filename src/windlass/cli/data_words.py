@@ -213,13 +213,14 @@ def show_sent(output: Output, sent: "Sent") -> None:
     took = format_human_duration(timedelta(seconds=max(1, round(sent.seconds))))
     rate = f" ({format_bytes(int(sent.sent_bytes / sent.seconds))}/s)" if sent.seconds > 0 else ""
     what = f"{format_bytes(sent.sent_bytes)} sent over {sent.host} in {took}{rate}, verified there"
-    delta = f"; {sent.new_files:,} files new, {sent.removed_files:,} removed" if sent.is_delta else ""
+    came, went = format_count(sent.new_files, "file"), f"{sent.removed_files:,}"
+    delta = f"; {came} new or changed, {went} replaced or removed" if sent.is_delta else ""
     output.tell(f"{what}{delta}")
     holds = f"{format_count(sent.files, 'file')}, {format_bytes(sent.bytes)}, {format_count(sent.shards, 'shard')}"
     output.tell(f"{sent.name} at {sent.site}: {holds}; in windlass.toml: [data.{sent.name}]")
     if sent.dead_share > _MUCH_DEAD:
         output.tell(
-            f"{100 * sent.dead_share:.0f} % of its bytes are of files that were replaced: --anew sends it fresh"
+            f"{100 * sent.dead_share:.0f} % of the packed files were replaced or removed: --anew sends it fresh"
         )
 
 

@@ -227,7 +227,9 @@ class DataStream:
             self._end_all(StreamFailed(reply))
             return
         self._pieces.pop(number, None)
-        future = self._futures.pop(number)
+        future = self._futures.pop(number, None)
+        if future is None:  # it was ended already by bytes that could not be taken
+            return
         if reply.ok:
             future.set_result(reply)
         else:

@@ -21,7 +21,7 @@ from windlass_job.shards.tarring import END, make_header, pad
 _MAGIC = b"hsqs"
 _LONGEST_PART = 255
 _PLAIN = ("-noI", "-noId", "-noD", "-noF", "-noX", "-no-fragments", "-no-xattrs", "-no-duplicates", "-no-hardlinks")
-_OPTIONS = (*_PLAIN, "-b", "1M", "-all-root", "-mkfs-time", "0", "-root-time", "0", "-quiet", "-no-progress")
+_OPTIONS = (*_PLAIN, "-b", "1M", "-all-root", "-mkfs-time", "0", "-all-time", "0", "-quiet", "-no-progress")
 
 
 def save(path: Path, source: Source, _: int) -> None:

@@ -1,13 +1,14 @@
 """What a training on a GPU gets of a batch: copied and finished on a stream of its own, beside the batch before."""
 
 import collections
+import weakref
 
 from windlass_job.reading import gpu_resizing, libraries
 from windlass_job.reading.slots import SKIPPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Deque, List, Tuple
+    from typing import Any, Callable, Deque, List, Tuple
 
     from windlass_job.reading.slots import Slots
 
@@ -24,7 +25,6 @@ class GpuHanding:
         self._stream = self._torch.cuda.Stream(device)
         self._ready: "Deque[Tuple[Any, Any, Any]]" = collections.deque()
         self._copying: "Deque[Tuple[int, Any]]" = collections.deque()
-        self._is_pinned = False
         self.submitted = 0
 
     def begin(self, slots: "Slots", recipe: "Any") -> None:
@@ -32,8 +32,7 @@ class GpuHanding:
         self._slots, self._size, self._sample_bytes = slots, recipe.size, recipe.sample_bytes
         self._memory = torch.from_numpy(slots.memory)
         with torch.cuda.device(self._device):
-            code = torch.cuda.cudart().cudaHostRegister(self._memory.data_ptr(), self._memory.numel(), 0)
-            self._is_pinned = int(code) == 0  # else copies are slower, and right all the same
+            self._unpin = _pin(torch, self._memory, slots, self._stream)
             self._buffer = torch.empty(slots.slot_bytes, dtype=torch.uint8, device=self._device)
 
     def has_room(self) -> bool:
@@ -112,9 +111,7 @@ class GpuHanding:
     def end(self) -> None:
         self._ready.clear()
         self._stream.synchronize()
-        if self._is_pinned:
-            self._torch.cuda.cudart().cudaHostUnregister(self._memory.data_ptr())
-            self._is_pinned = False
+        self._unpin()
 
     def _leave_out(self, slot: int, rows: int) -> int:
         """The rows of samples that were broken go; how many are left."""
@@ -126,3 +123,31 @@ class GpuHanding:
 
     def _move(self, slot: int, good: "List[int]") -> None:
         """What belongs to rows moves with them."""
+
+
+def _pin(torch: "Any", memory: "Any", slots: "Slots", stream: "Any") -> "Callable[[], object]":
+    """Memory that the GPU copies from by itself; where that is refused copies are slower, and right all the same.
+
+    It is given back by a call of what is returned, or when nobody uses the slots any more: memory of another loader
+    may come to lie at the same address.
+    """
+    if int(torch.cuda.cudart().cudaHostRegister(memory.data_ptr(), memory.numel(), 0)):
+        _forget_error(torch)
+        return lambda: None
+    ender = weakref.finalize(slots, _unpin, torch, memory.data_ptr(), stream)
+    ender.atexit = False
+    return ender
+
+
+def _unpin(torch: "Any", address: int, stream: "Any") -> None:
+    stream.synchronize()
+    if int(torch.cuda.cudart().cudaHostUnregister(address)):
+        _forget_error(torch)
+
+
+def _forget_error(torch: "Any") -> None:
+    """CUDA tells its last error to whoever asks next; else that would be the training."""
+    try:
+        torch.zeros(1, device="cuda").add_(1)
+    except RuntimeError:
+        pass

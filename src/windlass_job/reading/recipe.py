@@ -95,9 +95,7 @@ class Picture:
             out[...] = part
 
     def _as_pixels(self, picture: "Any") -> "Any":
-        if picture.strides[1:] != (3, 1):
-            picture = self._numpy.ascontiguousarray(picture)
-        return self._numpy.ndarray(picture.shape[:2], "V3", picture, 0, (picture.strides[0], 3))
+        return self._numpy.ascontiguousarray(picture).view("V3")[..., 0]
 
     def _decode_any(self, content: "memoryview") -> "Any":
         problem = "no decoder for it is installed"

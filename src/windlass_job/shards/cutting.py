@@ -17,7 +17,7 @@ LARGEST_SHARD = 4096 * MB
 SHARDS_A_NODE = 4
 MOST_FILES = 100000  # in a shard: bounds the memory of its index while it is made, and shares the work out evenly
 _BATCH = 2000
-_LARGE = 1 << 33  # sizes and seconds beyond these need a longer header
+_LARGE = 1 << 33  # sizes and seconds from these on need a longer header
 _LATE_NS = (1 << 33) * 10**9
 
 
@@ -154,16 +154,30 @@ class Cutter:
 
     def add(self, start: int, batch: Batch) -> None:
         """start: the batch's number in the plan."""
-        names, mtimes, full = batch.names, batch.mtimes_ns, self._is_full
-        for at, size in enumerate(batch.sizes):
-            if full:
+        at = 0
+        while at < len(batch):
+            if self._is_full:
                 self.shards.append(ShardPlan("shard-{:05}.tar".format(self._number + len(self.shards)), start, at))
-            shard = self.shards[-1]
-            shard.files += 1
-            shard.bytes += _measure(names[at], size, mtimes[at])
-            shard.content_bytes += size
-            full = shard.bytes >= self._shard_bytes or shard.files >= self._most_files
-        self._is_full = full
+            at = self._fill(self.shards[-1], batch, at)
+
+    def _fill(self, shard: ShardPlan, batch: Batch, first: int) -> int:
+        """From file `first` on; gives the one that begins the next shard. All a million files come through here."""
+        total, content, limit = shard.bytes, shard.content_bytes, self._shard_bytes
+        after = min(len(batch), first + self._most_files - shard.files)
+        at = first
+        for name, size, mtime in zip(batch.names[first:after], batch.sizes[first:after], batch.mtimes_ns[first:after]):
+            at += 1
+            if len(name) <= LONGEST_NAME and size < _LARGE and 0 <= mtime < _LATE_NS:
+                total += BLOCK + size + -size % BLOCK
+            else:
+                total += len(make_header(name, size, mtime // 10**9)) + size + -size % BLOCK
+            content += size
+            if total >= limit:
+                break
+        shard.files += at - first
+        shard.bytes, shard.content_bytes = total, content
+        self._is_full = total >= limit or shard.files >= self._most_files
+        return at
 
     def count_certain(self, smallest: int) -> int:
         """How many shards stay as they are although the shard size, at least `smallest`, is not decided yet: those at
@@ -177,11 +191,3 @@ class Cutter:
     def holds_for_all(self, smallest: int) -> bool:
         """Whether any shard size from `smallest` on gives the same shards."""
         return all(shard.bytes < smallest for shard in self.shards)
-
-
-def _measure(name: bytes, size: int, mtime_ns: int) -> int:
-    """Bytes of an archive that a file takes."""
-    head = BLOCK
-    if len(name) > LONGEST_NAME or size > _LARGE or not 0 <= mtime_ns < _LATE_NS:
-        head = len(make_header(name, size, mtime_ns // 10**9))
-    return head + size + -size % BLOCK

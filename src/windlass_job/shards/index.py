@@ -36,6 +36,8 @@ class IndexWriter:
 
     def __init__(self) -> None:
         self._numbers = {name: array(kind) for name, kind in _NUMBERS}
+        wanted = ("offset", "size", "crc", "mtime_ns", "class")
+        self._appends = tuple(self._numbers[name].append for name in wanted)
         self._names = bytearray()
         self._name_ends = array("Q")
         self._columns = bytearray()
@@ -54,12 +56,12 @@ class IndexWriter:
         label: int = NO_CLASS,
         columns: "Optional[Dict[str, Any]]" = None,
     ) -> None:
-        numbers = self._numbers
-        numbers["offset"].append(offset)
-        numbers["size"].append(size)
-        numbers["crc"].append(crc)
-        numbers["mtime_ns"].append(mtime_ns)
-        numbers["class"].append(label)
+        add_offset, add_size, add_crc, add_mtime, add_class = self._appends
+        add_offset(offset)
+        add_size(size)
+        add_crc(crc)
+        add_mtime(mtime_ns)
+        add_class(label)
         self._names += name
         self._name_ends.append(len(self._names))
         if columns or self._column_ends:

@@ -27,10 +27,16 @@ _TARS = (b".tar", b".tar.gz", b".tgz", b".tar.bz2", b".tbz2", b".tar.xz", b".txz
 _BATCH = 2000
 
 
-def choose_source(path: bytes, kind: str = "auto") -> "Any":
-    """kind: folder, list, table, tar or zip; `auto` looks at what is there."""
+def choose_source(
+    path: bytes, kind: str = "auto", follow_folders: bool = False, labels: "Optional[bytes]" = None
+) -> "Any":
+    """kind: folder, list, table, tar or zip; `auto` looks at what is there. labels: a table about a folder's files."""
     if kind == "auto":
         kind = _guess(path)
+    if kind == "folder":
+        return FolderSource(path, follow_folders, labels)
+    if labels is not None:
+        raise NoFolder("{} is no folder, and a table of labels is for the files of one".format(disk.as_text(path)))
     return KINDS[kind](path)
 
 
@@ -48,35 +54,39 @@ def _guess(path: bytes) -> str:
 
 
 class FolderSource:
-    """All files below a folder; classes from its folders or from a table of metadata in it."""
+    """All files below a folder; classes from its folders, from a table of metadata in it, or from that of labels."""
 
     is_sequential = False
 
-    def __init__(self, path: bytes, follow_folders: bool = False) -> None:
+    def __init__(self, path: bytes, follow_folders: bool = False, labels: "Optional[bytes]" = None) -> None:
         self.path = os.path.abspath(path)
         self._follow = follow_folders
         layout = layouts.look(self.path)
         self._layout = layout
         self.words = layout.words
+        # Each with the folder below this one from which its paths count.
+        self._tables = [(os.path.join(self.path, name), os.path.dirname(name)) for name in layout.tables]
+        if labels is not None:
+            self._tables = [(os.path.abspath(labels), b"")]
+        self._must_label = labels is not None
         self.classes = tuple(disk.as_text(name) for name in layout.classes)
         self.columns = ()  # type: Tuple[str, ...]
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
         """known: classes that have a number already."""
         rows = _Rows(scratch)
-        for name in self._layout.tables:
-            table = Table(os.path.join(self.path, name))
-            rows.add_table(table, os.path.dirname(name), self.path, told)
+        for path, folder in self._tables:
+            rows.add_table(Table(path, must_label=self._must_label), folder, self.path, told)
         found = walk(self.path, told, self._follow, scratch)
-        if self._layout.tables:
+        if self._tables:
             self.columns = rows.columns
-            self.words = self._layout.words + ", with " + disk.as_text(self._layout.tables[0])
+            self.words = self._layout.words + ", with " + disk.as_text(os.path.basename(self._tables[0][0]))
         if rows.labels:
             self.classes = number_classes(rows.labels, known)
             return self._join(found, rows, told)
         self.classes = number_classes(set(self.classes), known)
         labelled = self._label(found)
-        return self._join(labelled, rows, told) if self._layout.tables else labelled
+        return self._join(labelled, rows, told) if self._tables else labelled
 
     def open_reader(self) -> FileReader:
         return FileReader(self.path)
@@ -88,10 +98,14 @@ class FolderSource:
             if depth is None:
                 yield Batch(names, sizes, mtimes)
                 continue
-            labels = []
+            labels, label, folder = [], NO_CLASS, b"/"  # no name begins with a slash
             for name in names:
-                parts = name.split(b"/", depth + 1)
-                labels.append(numbers.get(parts[depth], NO_CLASS) if len(parts) > depth + 1 else NO_CLASS)
+                if not name.startswith(folder):  # most lie beside the one before
+                    parts = name.split(b"/", depth + 1)
+                    is_below = len(parts) > depth + 1
+                    label = numbers.get(parts[depth], NO_CLASS) if is_below else NO_CLASS
+                    folder = b"/".join(parts[: depth + 1]) + b"/" if is_below else b"/"
+                labels.append(label)
             yield Batch(names, sizes, mtimes, labels)
 
     def _join(self, found: "Iterator[Any]", rows: "_Rows", told: "Told") -> "Iterator[Batch]":
@@ -174,7 +188,7 @@ class TableSource(RowSource):
         rows.add_table(Table(self.path), b"", self._base, told)
 
 
-KINDS = {"folder": FolderSource, "list": ListSource, "table": TableSource, "tar": TarSource, "zip": ZipSource}
+KINDS = {"list": ListSource, "table": TableSource, "tar": TarSource, "zip": ZipSource}
 
 
 class _Rows:

@@ -18,13 +18,19 @@ LABELS = ("label", "labels", "class", "class_name", "target", "category")
 
 
 class TableUnreadable(ValueError):
-    """The table has no column of paths, or is no table."""
+    """The table has no column of paths, or of labels where there must be one, or is no table."""
 
 
 class Table:
     """A table on disk; its head is read at once, its rows one by one as they are asked for."""
 
-    def __init__(self, path: bytes, path_column: "Optional[str]" = None, label_column: "Optional[str]" = None) -> None:
+    def __init__(
+        self,
+        path: bytes,
+        path_column: "Optional[str]" = None,
+        label_column: "Optional[str]" = None,
+        must_label: bool = False,
+    ) -> None:
         self._path = path
         self._is_json = path.lower().endswith((b".jsonl", b".ndjson"))
         header = self._read_header()
@@ -38,6 +44,10 @@ class Table:
             )
         self.path_column = chosen
         self.label_column = label_column or _choose(header, LABELS)
+        if must_label and self.label_column is None:
+            raise TableUnreadable(
+                "{} has no column of labels: its columns are {}".format(disk.as_text(path), ", ".join(header))
+            )
         self._header = header
         self.columns = tuple(name for name in header if name not in (self.path_column, self.label_column))
 

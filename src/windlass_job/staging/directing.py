@@ -319,7 +319,8 @@ def tell_local(totals: Mapping[str, int], seconds: float, nodes: int) -> str:
     if totals["adopted"]:
         parts.append("{} were still there from an earlier start".format(tell_size(totals["adopted"])))
     where = "on every node" if nodes > 1 else "on the node"
-    return "the data is {} after {:.1f} s: {}".format(where, seconds, ", ".join(parts))
+    but = ", as far as it can be," if totals["failed"] else ""
+    return "the data is {}{} after {:.1f} s: {}".format(where, but, seconds, ", ".join(parts))
 
 
 def _tell_place(one: Mapping[str, Any]) -> str:

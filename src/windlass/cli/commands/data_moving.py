@@ -31,6 +31,7 @@ _SHARD = click.option("--shard-size", metavar="SIZE", help="Such as 512M; defaul
 @click.option("--nodes", default=1, show_default=True, type=click.IntRange(1), help="Nodes that will read it at once.")
 @_SHARD
 @_KIND
+@click.option("--labels", metavar="TABLE", help="A CSV of paths and labels about the files of the folder SOURCE.")
 @click.option("--compress", is_flag=True, help="Where a trial shows that it pays.")
 @click.option("--follow-links", is_flag=True, help="Also into folders that links lead to.")
 @click.option("--anew", is_flag=True, help="All of it again, in place of what is there.")
@@ -54,7 +55,7 @@ def pack(
 ) -> None:
     """Pack SOURCE into a data set: few large files with an index.
 
-    Classes come from the folders, or from a column `label` of a table.
+    Classes come from the folders, or from the column `label` of a table.
     SOURCE is a folder, a list of paths, a table (CSV) of paths and labels, a tar or a zip.
     Packed again, only what changed is added. Interrupted, the same command goes on.
 
@@ -62,6 +63,7 @@ def pack(
     Examples:
       windlass data pack ~/imagenet packed/imagenet --nodes 4
       windlass data pack labels.csv packed/birds --licence CC-BY-4.0
+      windlass data pack ~/photos packed/photos --labels ~/labels.csv
       windlass data pack ~/imagenet --dry-run
       windlass data pack '$SCRATCH/raw' --name raw --on narval
     """
@@ -146,6 +148,7 @@ def _make_options(values: dict[str, str | int | bool | None]) -> "PackOptions":
     return PackOptions(
         name=str(values["name"]) if values["name"] else None,
         kind=str(values["kind"]),
+        labels=str(values["labels"]) if values["labels"] else None,
         shard_bytes=read_size_bytes(values["shard_size"]),
         nodes=int(values["nodes"] or 1),
         compress=bool(values["compress"]),
