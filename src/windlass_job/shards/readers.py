@@ -2,13 +2,11 @@
 
 import os
 import stat
-import tarfile
-import zipfile
 import zlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Any, Optional
+    from typing import IO, Any, Optional, Tuple, Type
 
 # A pipe that took the place of a file since the walk must not keep us waiting for a writer.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
@@ -67,7 +65,7 @@ class Member:
     def readinto(self, view: memoryview) -> int:
         try:
             content = self._file.read(len(view))
-        except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError) as error:
+        except _list_damages() as error:
             raise OSError(str(error))
         view[: len(content)] = content
         return len(content)
@@ -77,6 +75,14 @@ class Member:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _list_damages() -> "Tuple[Type[Exception], ...]":
+    """Looked up when something was raised: who reads shards need not wait for modules that take 20 ms."""
+    import tarfile
+    import zipfile
+
+    return zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError
 
 
 class MemberReader:

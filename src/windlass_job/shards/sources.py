@@ -65,22 +65,22 @@ class FolderSource:
         self._layout = layout
         self.words = layout.words
         # Each with the folder below this one from which its paths count.
-        self._tables = [(os.path.join(self.path, name), os.path.dirname(name)) for name in layout.tables]
+        self._tables = [(Table(os.path.join(self.path, name)), os.path.dirname(name)) for name in layout.tables]
         if labels is not None:
-            self._tables = [(os.path.abspath(labels), b"")]
-        self._must_label = labels is not None
+            self._tables = [(Table(os.path.abspath(labels), must_label=True), b"")]
         self.classes = tuple(disk.as_text(name) for name in layout.classes)
         self.columns = ()  # type: Tuple[str, ...]
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
         """known: classes that have a number already."""
         rows = _Rows(scratch)
-        for path, folder in self._tables:
-            rows.add_table(Table(path, must_label=self._must_label), folder, self.path, told)
+        for table, folder in self._tables:
+            rows.add_table(table, folder, self.path, told)
         found = walk(self.path, told, self._follow, scratch)
         if self._tables:
             self.columns = rows.columns
-            self.words = self._layout.words + ", with " + disk.as_text(os.path.basename(self._tables[0][0]))
+            first = disk.as_text(os.path.basename(self._tables[0][0].path))
+            self.words = "classes from " + first if rows.labels else self._layout.words + ", with " + first
         if rows.labels:
             self.classes = number_classes(rows.labels, known)
             return self._join(found, rows, told)

@@ -31,7 +31,7 @@ class Table:
         label_column: "Optional[str]" = None,
         must_label: bool = False,
     ) -> None:
-        self._path = path
+        self.path = path
         self._is_json = path.lower().endswith((b".jsonl", b".ndjson"))
         header = self._read_header()
         self._has_header = self._is_json or _choose(header, PATHS) is not None or path_column in header
@@ -59,20 +59,20 @@ class Table:
                 yield disk.as_path(str(path)), None if label is None else str(label), cells
 
     def _iterate_cells(self) -> "Iterator[Dict[str, Any]]":
-        with open(self._path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        with open(self.path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             if self._is_json:
                 for number, line in enumerate(file, 1):
                     if line.strip():
                         yield self._read_line(line, number)
                 return
-            rows = csv.reader(file, delimiter=_choose_delimiter(self._path))
+            rows = csv.reader(file, delimiter=_choose_delimiter(self.path))
             if self._has_header:
                 next(rows, None)
             try:
                 for row in rows:
                     yield dict(zip(self._header, row))
             except csv.Error as error:
-                raise TableUnreadable("{}, line {}: {}".format(disk.as_text(self._path), rows.line_num, error))
+                raise TableUnreadable("{}, line {}: {}".format(disk.as_text(self.path), rows.line_num, error))
 
     def _read_line(self, line: str, number: int) -> "Dict[str, Any]":
         try:
@@ -81,16 +81,16 @@ class Table:
                 return found
         except ValueError:
             pass
-        raise TableUnreadable("{}, line {} is no JSON object".format(disk.as_text(self._path), number))
+        raise TableUnreadable("{}, line {} is no JSON object".format(disk.as_text(self.path), number))
 
     def _read_header(self) -> "List[str]":
-        with open(self._path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        with open(self.path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             if self._is_json:
                 return list(self._read_line(file.readline(), 1))
             try:
-                return next(csv.reader(file, delimiter=_choose_delimiter(self._path)), [])
+                return next(csv.reader(file, delimiter=_choose_delimiter(self.path)), [])
             except csv.Error as error:
-                raise TableUnreadable("{} is no table: {}".format(disk.as_text(self._path), error))
+                raise TableUnreadable("{} is no table: {}".format(disk.as_text(self.path), error))
 
 
 def is_table(path: bytes) -> bool:
