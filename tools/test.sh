@@ -9,7 +9,7 @@ main() {
   tools/venv.sh test check examples
   install_slurm
   # The fixture `slurm` starts the cluster, and takes it down unless it was up before.
-  .venv/bin/python -m pytest -q -n "${WINDLASS_TEST_WORKERS:-2}" --dist loadgroup -m "not frameworks and not peers"
+  .venv/bin/python -m pytest -q -n "${WINDLASS_TEST_WORKERS:-3}" --dist loadgroup -m "not frameworks and not peers"
 }
 
 install_slurm() {
