@@ -34,7 +34,6 @@ from windlass.app.data_sets import (
     share_set,
     unregister_set,
 )
-from windlass.app.data_sets import find_set as find_known
 from windlass.app.data_sets import list_sets as list_known
 from windlass.app.data_taking import Sampling, Verified, Written
 from windlass.app.getting_data import Got
@@ -124,12 +123,13 @@ def get(
     *,
     on: str = HERE,
     extract: bool = False,
+    force: bool = False,
     progress: Progress = _keep_quiet,
     session: Session | None = None,
 ) -> Got:
-    """A data set of a site, or a path there, brought here."""
+    """A data set of a site, or a path there, brought here: into a folder that is new, empty, or holds it already."""
     with use_session(session) as used:
-        return getting.get(used, used.site(on), what, _find(to), extract=extract, progress=progress)
+        return getting.get(used, used.site(on), what, _find(to), extract=extract, force=force, progress=progress)
 
 
 def ls(*, on: str = HERE, session: Session | None = None) -> tuple[KnownSet, ...]:
@@ -154,7 +154,7 @@ def verify(
         return data_taking.verify_here(_find(what), progress)
     with use_session(session) as used:
         site = used.site(on)
-        return data_taking.verify_there(used, site, find_known(used, site, str(what)).set.path, progress)
+        return data_taking.verify_there(used, site, data_taking.find_packed(used, site, str(what)), progress)
 
 
 def extract(

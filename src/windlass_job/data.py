@@ -12,42 +12,19 @@ needs nothing but Python; images need NumPy and a decoder (simplejpeg, torchvisi
 """
 
 import os
-import sys
-import types
 
-from windlass_job import wire
+from windlass_job.reading.finding import find as find
+from windlass_job.reading.order import Order as Order
+from windlass_job.reading.shards import ReadFailed as ReadFailed
+from windlass_job.reading.shards import Selection as Selection
+from windlass_job.reading.shards import Shards as Shards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, Union
 
     from windlass_job.reading.loader import Loader
-    from windlass_job.reading.order import Order as Order
     from windlass_job.reading.recipe import Source
-    from windlass_job.reading.shards import ReadFailed as ReadFailed
-    from windlass_job.reading.shards import Selection as Selection
-    from windlass_job.reading.shards import Shards as AnyShards
-
-
-def find(name: str) -> str:
-    """The folder that this node reads [data.NAME] from; a path is returned as it is."""
-    if os.sep in name or os.path.exists(os.path.join(name, "dataset.json")):
-        return name
-    variable = wire.make_data_variable(name)
-    found = os.environ.get(variable)
-    if found is None:
-        raise FileNotFoundError(
-            "there is no packed data set in {}, and the variable {} is not set: is there a [data.{}] in the run "
-            "file?".format(os.path.abspath(name), variable, name)
-        )
-    return found
-
-
-def Shards(path_or_name: "Union[str, os.PathLike[str]]", check: bool = False) -> "AnyShards":
-    """A packed data set, by its name in the run file or its path. check: compare every content with its checksum."""
-    from windlass_job.reading.shards import Shards
-
-    return Shards(find(os.fspath(path_or_name)), check)
 
 
 def loader(
@@ -78,10 +55,10 @@ def loader(
     train: random order, crops and flips, equally many whole batches on all ranks; else in order, the middle of each
     image, every sample once. crop: random_resized, random, centre or whole. decode: a decoder's name, `nvjpeg` for
     the GPU's (by torchvision; chosen where a trial shows it twice as fast as all CPUs of the task), or a function
-    from a content to an array of always the same shape. dtype: floating point, less the mean and divided by std; else
-    the bytes of the images. label: a column instead of the class. remainder and drop_last: see `Order`. workers: as
-    many as this task has CPUs; processes: instead of threads, which is the default with a GPU. on_error: `raise`, or
-    `skip` broken images, which are told and counted.
+    from a content to an array, a tensor or a number, of always the same shape and type. dtype: floating point, less
+    the mean and divided by std; else the bytes of the images. label: a column instead of the class. remainder and
+    drop_last: see `Order`. workers: as many as this task has CPUs; processes: instead of threads, which is the default
+    with a GPU. on_error: `raise`, or `skip` broken images, which are told and counted.
     """
     from windlass_job.reading.making import make_loader
 
@@ -142,22 +119,3 @@ def find_tfrecords(folder: str, index_folder: "Optional[str]" = None) -> "Tuple[
 
 def _open(source: "Union[str, Source]") -> "Any":
     return Shards(source) if isinstance(source, (str, os.PathLike)) else source
-
-
-class _Module(types.ModuleType):
-    """What needs an import of its own is looked up when it is asked for, on Python 3.6 too."""
-
-    @property
-    def Order(self) -> "Any":
-        from windlass_job.reading.order import Order
-
-        return Order
-
-    @property
-    def ReadFailed(self) -> "Any":
-        from windlass_job.reading.shards import ReadFailed
-
-        return ReadFailed
-
-
-sys.modules[__name__].__class__ = _Module

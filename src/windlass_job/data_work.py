@@ -14,7 +14,7 @@ import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from windlass_job import disk
+from windlass_job import disk, wire
 
 REQUEST = b"request.json"
 PROGRESS = b"progress.json"
@@ -253,6 +253,20 @@ def _remove_old(folder: bytes) -> None:
                     disk.remove_if_there(os.path.join(path, file))
                 os.rmdir(path)
         except OSError:  # still at work, or not ours
+            pass
+    _remove_old_samples(os.path.join(folder, disk.as_path(wire.SAMPLES)))
+
+
+def _remove_old_samples(folder: bytes) -> None:
+    """They were fetched when they were taken."""
+    import shutil
+
+    for name in _list(folder):
+        path = os.path.join(folder, name)
+        try:
+            if time.time() - os.stat(path).st_mtime > _KEEP_S:
+                shutil.rmtree(path, ignore_errors=True)
+        except OSError:
             pass
 
 

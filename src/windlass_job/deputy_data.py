@@ -70,12 +70,8 @@ def find_set(root: bytes, name: str) -> "Tuple[bytes, Optional[Told]]":
 
 
 def check_name(name: str) -> str:
-    """As a folder, as a part of a variable and in a run file: the names that all of them bear."""
-    plain = name.replace("-", "").replace("_", "").replace(".", "")
-    if not plain.isalnum() or not all(ord(char) < 128 for char in name) or name.startswith(".") or len(name) > 100:
+    if not wire.is_data_name(name):
         raise disk.Refused("failed", "%r is no name for a data set" % name)
-    if name.endswith(disk.as_text(POINTER)):
-        raise disk.Refused("failed", "a data set's name does not end in .json")
     return name
 
 

@@ -1,7 +1,7 @@
 """What the site gives to the laptop: a data set, a folder or a file, as ranges of bytes with a checksum each."""
 
+import hashlib
 import os
-import shutil
 import stat
 import zlib
 
@@ -11,13 +11,13 @@ from windlass_job.shards.card import CARD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple
+    from typing import Any, Callable, Dict, List, Tuple
 
 _BLOCK = 1 << 20
 _MOST_FILES = 200000
 
 
-def look(what: str) -> "Tuple[Dict[str, Any], List[Any]]":
+def look(what: str, beat: "Callable[[], None]" = lambda: None) -> "Tuple[Dict[str, Any], List[Any]]":
     """What lies there: the kind, and its files with size, time and mode, relative to the path."""
     path = find_target(what)
     found = os.stat(path)
@@ -25,17 +25,22 @@ def look(what: str) -> "Tuple[Dict[str, Any], List[Any]]":
         kind, base, names = "file", os.path.dirname(path), [os.path.basename(path)]
     elif stat.S_ISDIR(found.st_mode):
         kind = "set" if os.path.exists(os.path.join(path, disk.as_path(CARD))) else "folder"
-        base, names = path, list_names(path) if kind == "folder" else _list_shards(path)
+        base, names = path, list_names(path, beat) if kind == "folder" else _list_shards(path)
     else:
         raise disk.Refused("failed", "%s is neither a file nor a folder" % disk.as_text(path))
-    return {"kind": kind, "path": disk.as_text(base)}, [_describe(base, name) for name in names]
+    files = []
+    for name in names:
+        beat()
+        files.append(_describe(base, name))
+    return {"kind": kind, "path": disk.as_text(base)}, files
 
 
-def list_names(folder: bytes) -> "List[bytes]":
+def list_names(folder: bytes, beat: "Callable[[], None]" = lambda: None) -> "List[bytes]":
     """Regular files below it, sorted; links are not followed."""
     names: "List[bytes]" = []
     left = [b""]
     while left:
+        beat()
         below = left.pop()
         for name in sorted(os.listdir(os.path.join(folder, below))):
             relative = os.path.join(below, name)
@@ -74,17 +79,46 @@ def count_crc(file: "Any", size: int) -> int:
     return crc
 
 
-def land(base: str, name: str, landing: bytes) -> bytes:
-    """A copy under the same name; where it lies is told."""
+def land(base: str, name: str, landing: bytes, beat: "Callable[[], None]" = lambda: None) -> bytes:
+    """A copy under the same name, which nobody else may read; the folder below which it lies is told."""
     if not os.path.basename(landing).startswith(disk.as_path(wire.LANDING)):
         raise disk.Refused("failed", "%s is no landing place" % disk.as_text(landing))
-    target = disk.join_inside(landing, name)
+    _make_private(landing)
     with open_inside(base, name) as file:
-        size = os.fstat(file.fileno()).st_size
-        if not os.path.exists(target) or os.stat(target).st_size != size:
+        # What an interrupted one left is taken for this file only when it was made of this very version of it.
+        folder = os.path.join(landing, _name_version(base, name, os.fstat(file.fileno())))
+        target = disk.join_inside(folder, name)
+        if not os.path.exists(target):
             disk.make_folders(os.path.dirname(target))
-            aside = target + b".part"
-            with open(aside, "wb") as copy:
-                shutil.copyfileobj(file, copy, _BLOCK)
-            os.rename(aside, target)
-    return landing
+            _copy_aside(file, target, beat)
+    return folder
+
+
+def _make_private(landing: bytes) -> None:
+    disk.make_folders(os.path.dirname(landing))
+    try:
+        os.mkdir(landing, 0o700)
+    except FileExistsError:
+        found = os.lstat(landing)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise disk.Refused("denied", "%s is not ours" % disk.as_text(landing))
+        os.chmod(landing, 0o700)
+
+
+def _name_version(base: str, name: str, found: os.stat_result) -> bytes:
+    text = "%s\0%s\0%d\0%d" % (base, name, found.st_size, found.st_mtime_ns)
+    return hashlib.sha256(disk.as_path(text)).hexdigest()[:24].encode("ascii")
+
+
+def _copy_aside(file: "Any", target: bytes, beat: "Callable[[], None]") -> None:
+    aside = target + b".part"
+    disk.remove_if_there(aside)
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "wb") as copy:
+        while True:
+            piece = file.read(_BLOCK)
+            if not piece:
+                break
+            copy.write(piece)
+            beat()
+    os.rename(aside, target)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 IDLE_S = 120.0  # the laptop gives a sign of life every few seconds
 _ACK_BYTES = 32 << 20
 _ACK_S = 0.5
+_BEAT_S = 10.0
 _BLOCK = 1 << 20
 
 
@@ -55,6 +56,7 @@ class Porter:
         self._finishing: "List[threading.Thread]" = []
         self._acked = 0
         self._acked_at = 0.0
+        self._beat_at = 0.0
         self._buffer = memoryview(bytearray(_BLOCK))
 
     def serve(self) -> None:
@@ -185,7 +187,7 @@ class Porter:
             raise disk.Refused("damaged", "the index of {} is damaged at the landing place".format(request["name"]))
         part = receive.open_part(request["plan"], request["name"], request["start"])
         try:
-            receive.bring(part, disk.as_path(request["source"]))
+            receive.bring(part, disk.as_path(request["source"]), self._beat)
         except BaseException:
             part.close()
             raise
@@ -207,13 +209,13 @@ class Porter:
         self._answer(request, {})
 
     def _remove_landing(self, request: "Request") -> None:
-        receiving.remove_landing(disk.as_path(request["path"]))
+        receiving.remove_landing(disk.expand_root(request["path"]))
         self._answer(request, {})
 
     # ---- what goes out
 
     def _look(self, request: "Request") -> None:
-        values, files = giving.look(request["what"])
+        values, files = giving.look(request["what"], self._beat)
         self._answer(request, values, json.dumps(files).encode("ascii"))
 
     def _give(self, request: "Request") -> None:
@@ -233,10 +235,17 @@ class Porter:
 
     def _land(self, request: "Request") -> None:
         """A file brought to the landing place, where the transfer host can read it."""
-        landing = giving.land(request["base"], request["name"], disk.expand_root(request["landing"]))
+        landing = giving.land(request["base"], request["name"], disk.expand_root(request["landing"]), self._beat)
         self._answer(request, {"base": disk.as_text(landing)})
 
     # ---- and the rest
+
+    def _beat(self) -> None:
+        """Called while something long goes on: the laptop hears now and then that it does."""
+        now = time.monotonic()
+        if now - self._beat_at > _BEAT_S:
+            self._beat_at = now
+            self._line.send({"beat": True})
 
     def _ping(self, request: "Request") -> None:
         if "id" in request:

@@ -17,11 +17,12 @@ from windlass_job.shards.index import name_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Set
+    from typing import Any, Callable, Dict, List, Optional, Set
 
     from windlass_job.shards.card import Card
 
 _BLOCK = 1 << 20
+_OVER = ASIDE + b"-over-"
 
 
 class Receiving:
@@ -32,6 +33,7 @@ class Receiving:
         self._token = token
         self._holding: "Optional[Holding]" = None
         self._named: "Set[str]" = set()
+        self._is_card_damaged = False
 
     def begin(self, laptop: str) -> "Dict[str, Any]":
         """What is there already. Refused where somebody else is sending."""
@@ -72,7 +74,7 @@ class Receiving:
         disk.remove_if_there(os.path.join(self.folder, disk.as_path(name)))
         return Part(self.folder, plan, name, start)
 
-    def bring(self, part: Part, source: bytes) -> None:
+    def bring(self, part: Part, source: bytes, beat: "Callable[[], None]" = lambda: None) -> None:
         """From a landing place that this host sees; what a cut one left is gone on with."""
         opened: "Any" = disk.open_regular(source)
         with opened as file:
@@ -83,6 +85,7 @@ class Receiving:
                 if not count:
                     return
                 part.write(buffer[:count])
+                beat()
 
     def drop(self, plan: str, name: str) -> None:
         """At a landing place: it was taken on."""
@@ -103,15 +106,22 @@ class Receiving:
         self._replace_card(content)
         names = {one.name for one in card.shards}
         leftover = {str(one["name"]) for one in list_done(self.folder).values()}  # of a source that has changed since
-        for name in (self._named & set(removed)) | leftover:
+        unknown = _list_shards(self.folder) if self._is_card_damaged else set()  # nothing names them any more
+        for name in (self._named & set(removed)) | leftover | unknown:
             if name not in names:
                 self._remove(name)
         self.clean_up()
         return {"path": disk.as_text(self.folder)}
 
     def clean_up(self) -> None:
+        """Renamed away while the lock is held: what the next sender makes under this name must not be removed."""
+        aside = os.path.join(self.folder, ASIDE)
+        if is_held_by(aside, self._token):
+            os.rename(aside, os.path.join(self.folder, _OVER + disk.make_suffix()))
         self.let_go()
-        shutil.rmtree(os.path.join(self.folder, ASIDE), ignore_errors=True)
+        for name in os.listdir(self.folder):  # also those of one that was killed here
+            if name.startswith(_OVER):
+                shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
 
     def let_go(self) -> None:
         if self._holding is not None:
@@ -122,9 +132,8 @@ class Receiving:
         content = self.load_card()
         try:
             self._named = {one.name for one in read_card(content).shards} if content else set()
-        except CardDamaged as problem:
-            where = disk.as_text(os.path.join(self.folder, disk.as_path(CARD)))
-            raise disk.Refused("failed", "{}: {}".format(where, problem))
+        except CardDamaged:  # the laptop refuses to add to it, and may replace all of it
+            self._is_card_damaged = True
 
     def _check_shards(self, card: "Card") -> None:
         for shard in card.shards:
@@ -147,6 +156,12 @@ class Receiving:
     def _remove(self, shard: str) -> None:
         for name in (shard, name_index(shard)):
             disk.remove_if_there(os.path.join(self.folder, disk.as_path(name)))
+
+
+def _list_shards(folder: bytes) -> "Set[str]":
+    """By their names and their indexes: a user's own archives are none of ours."""
+    names = {disk.as_text(name) for name in os.listdir(folder)}
+    return {one for one in names if one.startswith("shard-") and one.endswith(".tar") and name_index(one) in names}
 
 
 def find_target(target: str) -> bytes:

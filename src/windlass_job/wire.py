@@ -41,6 +41,7 @@ RUNS = "runs"  # ROOT/runs/RUN_ID/
 DATA = "data"  # ROOT/data/NAME/: a packed data set; ROOT/data/NAME.json: where one of that name lies
 LANDING = "windlass-landing-"  # TRANSFER_ROOT/windlass-landing-NAME/: data on its way to where only others may write
 WORK = "work"  # ROOT/work/ID/: long work on data sets that goes on while the laptop sleeps
+SAMPLES = "samples"  # ROOT/work/samples/NAME/: taken to be fetched, and removed after a day
 TOOLS = "tools"  # ROOT/tools/: our own program for such work
 BLOBS = "blobs"  # ROOT/blobs/ab/abcdef...: file contents by SHA-256
 
@@ -136,6 +137,16 @@ EXIT_MOVED = 0  # the rest of the run waits in another job
 EXIT_NETWORK = 122  # the nodes could not talk to each other: the command was not started
 EXIT_DATA = 123  # data that was to be extracted on the nodes could not be: the command was not started
 EXIT_NOT_STARTED = 127  # the command could not be started
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+
+def is_data_name(name: str) -> bool:
+    """A folder, a part of a variable and of a run file, and the stem of a pointer NAME.json: what all of them bear."""
+    if not 0 < len(name) <= 100 or name[0] not in _LETTERS or name.endswith(".json"):
+        return False
+    return all(char in _LETTERS or char in ".-" for char in name)
 
 
 def make_data_variable(name: str) -> str:

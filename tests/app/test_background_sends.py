@@ -17,7 +17,7 @@ from windlass.app.sending_data import SendOptions
 from windlass.core.site import Site
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site, load_site
-from windlass.errors import NotFound, TransferBusy
+from windlass.errors import NotFound, TransferBusy, WindlassError
 
 
 @pytest.fixture
@@ -84,6 +84,36 @@ def test_one_that_was_killed_is_known_as_such(site: Site, tmp_path: Path) -> Non
 
         assert find_send(session, job.id).state == "failed"
         assert "is gone" in find_send(session, job.id).message
+
+
+def test_one_whose_process_is_not_known_is_not_stopped_and_nobody_else_is(site: Site, tmp_path: Path) -> None:
+    """Signal 15 to process 0 would end this very test."""
+    _make_endless(tmp_path / "source")
+
+    with open_site(site) as session:
+        job = start(session, site, tmp_path / "source", "pets", SendOptions())
+        assert job.log is not None
+        wait_until(lambda: find_send(session, job.id).done_bytes > 0, "bytes")  # it is done with the store by then
+        os.kill(job.pid, signal.SIGSTOP)  # so that it does not say it again
+        (job.log.parent / "progress.json").write_text("{")
+        try:
+            with pytest.raises(WindlassError, match="as which process"):
+                stop(session, job.id)
+        finally:
+            os.kill(job.pid, signal.SIGKILL)
+
+
+def test_one_that_ignores_the_request_is_killed_and_said_to_be(site: Site, tmp_path: Path) -> None:
+    _make_endless(tmp_path / "source")
+
+    with open_site(site) as session:
+        job = start(session, site, tmp_path / "source", "pets", SendOptions())
+        wait_until(lambda: find_send(session, job.id).done_bytes > 0, "bytes")  # it is done with the store by then
+        os.kill(job.pid, signal.SIGSTOP)
+        ended = stop(session, job.id)
+
+    assert ended.state == "failed"
+    assert "is gone" in ended.message
 
 
 def test_one_that_fails_says_why(site: Site, tmp_path: Path) -> None:

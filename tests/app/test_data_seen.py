@@ -56,6 +56,17 @@ def test_a_data_set_of_the_site_is_found_by_its_name(site: Site, project: Path, 
     assert not seen["x"].is_here
 
 
+@pytest.mark.parametrize("exclude", [(), ("images/**",)])
+def test_what_a_set_was_packed_from_is_seen_in_the_code(
+    site: Site, project: Path, tmp_path: Path, exclude: tuple[str, ...]
+) -> None:
+    pack_small(project / "images", tmp_path / "root" / "data" / "pets")
+
+    _, seen = look(site, project, {"x": Data(source="set:pets")}, exclude)
+
+    assert (seen["x"].raw_folder, seen["x"].raw_files) == ((None, 0) if exclude else ("images", 6))
+
+
 def test_one_that_is_not_there_is_told_with_the_names_of_those_that_are(
     site: Site, project: Path, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from windlass.app.getting_data import get
 from windlass.app.sending_data import SendOptions, send
 from windlass.app.session import Session
 from windlass.core.site import Site
-from windlass.errors import ConnectionLost, NotFound, TransferFailed, UsageError
+from windlass.errors import ConnectionLost, DataNotFound, NotFound, TransferFailed, UsageError
 
 
 @pytest.fixture
@@ -49,6 +49,44 @@ def test_its_files_come_back_when_asked_for(site: Site, tmp_path: Path) -> None:
     }
     assert found == made
     assert list(tmp_path.glob(".back*")) == []
+
+
+def test_a_data_set_is_not_written_among_other_files(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        made = _send(session, site, tmp_path)
+        mine = tmp_path / "pets"
+        mine.mkdir()
+        (mine / "notes.txt").write_text("mine")
+
+        with pytest.raises(UsageError, match=r"holds other files \(notes.txt\)") as caught:
+            get(session, site, "pets", mine)
+        assert caught.value.hint == f"windlass data get pets {mine}-packed --on here-too"
+        with pytest.raises(UsageError, match="with files in it") as extracting:
+            get(session, site, "pets", mine, extract=True)
+        assert list(mine.iterdir()) == [mine / "notes.txt"]
+        assert not list(tmp_path.glob(".pets*"))
+
+        get(session, site, "pets", mine, extract=True, force=True)
+        send(session, site, tmp_path / "source", "others", options=SendOptions(shard_bytes=SHARD))
+        get(session, site, "others", tmp_path / "back")
+        with pytest.raises(UsageError, match="holds another data set"):
+            get(session, site, "pets", tmp_path / "back")
+
+    assert f"windlass data get pets {mine}-plain --on here-too --extract" in (extracting.value.hint or "")
+    assert (mine / "notes.txt").read_text() == "mine"
+    assert all((mine / os.fsdecode(name)).read_bytes() == content for name, content in made.items())
+
+
+def test_an_extraction_that_was_cut_is_gone_on_with(site: Site, tmp_path: Path) -> None:
+    with open_site(site) as session:
+        made = _send(session, site, tmp_path)
+        get(session, site, "pets", tmp_path / ".back.windlass-get")
+        (tmp_path / "back/cats").mkdir(parents=True)
+        (tmp_path / "back/cats/0001.jpg").write_bytes(made[b"cats/0001.jpg"])
+
+        get(session, site, "pets", tmp_path / "back", extract=True)
+
+    assert sum(path.is_file() for path in (tmp_path / "back").rglob("*")) == len(made)
 
 
 def test_a_folder_comes_with_its_times_and_rights(site: Site, tmp_path: Path) -> None:
@@ -127,8 +165,12 @@ def _kill_children() -> None:
 
 def test_what_is_not_there_is_told(site: Site, tmp_path: Path) -> None:
     with open_site(site) as session:
+        _send(session, site, tmp_path)
+        with pytest.raises(DataNotFound) as caught:
+            get(session, site, "petz", tmp_path / "back")
+        assert caught.value.hint == "did you mean 'pets'?"
         with pytest.raises(NotFound):
-            get(session, site, "pets", tmp_path / "back")
+            get(session, site, "/nowhere/at/all", tmp_path / "back")
         (tmp_path / "plain").mkdir()
         with pytest.raises(UsageError, match="nothing to extract"):
             get(session, site, str(tmp_path / "plain"), tmp_path / "back", extract=True)

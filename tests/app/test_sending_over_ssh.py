@@ -20,6 +20,7 @@ from tests.conftest import Places
 from tests.edges.proxy import run_proxy
 from tests.edges.sshd import Sshd, run_sshd
 from windlass.app.getting_data import get
+from windlass.app.rsync_sends import make_rsync
 from windlass.app.sending_data import SendOptions, send
 from windlass.core.site import Software
 from windlass.errors import ConnectionLost, SiteNotReady, TransferFailed
@@ -83,6 +84,17 @@ def test_the_transfer_host_is_used_and_the_login_host_is_not(
     assert (login.count_logins(), transfer.count_logins()) == (before[0], before[1] + 1)
 
 
+def test_rsync_is_given_a_path_without_variables(login: Sshd, config: Path, source: Path, tmp_path: Path) -> None:
+    site = make_ssh_site(tmp_path / "root")
+
+    with open_site(site) as session:
+        argv = make_rsync(session, site, source, "$HOME/plain/pets")
+
+    assert argv[-1].startswith("site:/")
+    assert argv[-1].endswith("/plain/pets/")
+    assert "$" not in argv[-1]
+
+
 def test_in_two_hops_the_login_node_takes_it_on_and_the_landing_place_is_removed(
     login: Sshd, transfer: Sshd, config: Path, source: Path, tmp_path: Path
 ) -> None:
@@ -102,6 +114,24 @@ def test_in_two_hops_the_login_node_takes_it_on_and_the_landing_place_is_removed
     assert read_set(tmp_path / "back") == made
     assert list(landing.iterdir()) == []
     assert second.sent_bytes < first.sent_bytes / 50
+
+
+def test_in_two_hops_a_get_that_fails_leaves_nothing_at_the_landing_place(
+    login: Sshd, transfer: Sshd, config: Path, source: Path, tmp_path: Path
+) -> None:
+    make_files(source)
+    (tmp_path / "landing").mkdir()
+    site = make_ssh_site(tmp_path / "root", transfer_host="dtn", transfer_root=str(tmp_path / "landing"))
+
+    with open_site(site) as session:
+        send(session, site, source, "pets", options=SMALL)
+        with (tmp_path / "root/data/pets/shard-00000.tar").open("r+b") as file:
+            file.seek(5000)
+            file.write(b"\0\1\2\3")
+        with pytest.raises(TransferFailed, match="damaged at the site"):
+            get(session, site, "pets", tmp_path / "back")
+
+    assert list((tmp_path / "landing").iterdir()) == []
 
 
 def test_in_two_hops_a_cut_is_gone_on_from(config: Path, source: Path, tmp_path: Path, transfer: Sshd) -> None:

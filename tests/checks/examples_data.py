@@ -1,4 +1,4 @@
-"""C302, C410 to C414, C416 to C419: the data of the run."""
+"""C302, C410 to C414, C416 to C420: the data of the run."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -133,6 +133,13 @@ EXAMPLES = {
             ),
         ),
         also_passes=(case(spec=BY_NAME), case(spec=ON_SCRATCH)),
+    ),
+    "C420": Example(
+        trips=case(spec=BY_NAME, data=(replace(SET, raw_folder="images", raw_files=50_000),)),
+        passes=case(spec=BY_NAME, data=(SET,)),
+        says="images/ (50000 files) travels with the code, and data.set is read packed",
+        also_trips=(case(site=REMOTE, spec=BY_NAME, data=(replace(SET, raw_folder="images", raw_files=1),)),),
+        also_passes=(case(spec=BY_NAME), case(spec=IN_PROJECT, data=(replace(HERE, is_sent=True),))),
     ),
     "C416": Example(
         trips=case(

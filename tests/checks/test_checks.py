@@ -104,6 +104,7 @@ def test_only_what_certainly_fails_is_an_error() -> None:
             "C414",
             "C416",
             "C417",
+            "C420",
             "C603",
         ),
         *("C606", "C702", "C703"),

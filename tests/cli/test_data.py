@@ -119,7 +119,7 @@ def test_a_flipped_bit_is_named_and_is_exit_code_1(windlass: Windlass, pets: Pat
         (("ls", "--on", "nosuch"), 6),
         (("advise", "nosuch"), 6),
         (("advise", "pets", "--memory", "much"), 2),
-        (("convert", "pets", "x", "--to", "parchment"), 1),
+        (("convert", "pets", "x", "--to", "parchment"), 2),
         (("send", "nowhere"), 2),
         (("send", "pets", "--name", "../up"), 2),
         (("get", "nosuch"), 6),
@@ -135,6 +135,41 @@ def test_bad_input_ends_in_words_and_an_exit_code(
     assert "Traceback" not in done.stderr
     assert done.returncode == code, done.stderr
     assert "error[E" in done.stderr or "Usage" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (("pack", "nowhere", "x"), 1, "nothing was written"),
+        (("pack", "empty", "x"), 1, "empty holds no files"),
+        (("pack", "packed", "x"), 1, "packed is a packed data set already"),
+        (("pack", "pets", "x", "--shard-size", "12Q"), 2, "'12Q' is no size; write"),
+        (("verify", "pets"), 6, "windlass data pack pets pets-packed"),
+        (("verify", "./pets"), 6, "pets is not packed"),
+        (("verify", "plain"), 6, "--name pets-packed --on here"),
+        (("register", "rel", "packed"), 2, "is no absolute path at here"),
+        (("get", "plaim"), 6, "did you mean 'plain'?"),
+        (("get", "sent", "pets"), 2, "windlass data get sent pets-packed --on here"),
+        (("convert", "packed", "x", "--to", "webdatset"), 2, "did you mean 'webdataset'?"),
+        (("extract", "packed", "x", "--only", "nosuch/*"), 6, "no file of packed is like 'nosuch/*'"),
+        (("extract", "sent", "$PWD/x", "--only", "nosuch/*", "--on", "here"), 6, "is like 'nosuch/*'"),
+    ],
+)
+def test_a_slip_is_told_with_what_was_meant(
+    windlass: Windlass, pets: Path, project: Path, args: tuple[str, ...], code: int, words: str
+) -> None:
+    (project / "empty").mkdir()
+    windlass("data", "pack", "pets", "packed")
+    windlass("data", "send", "packed", "--name", "sent")
+    windlass("data", "register", "plain", str(pets))
+    before = sorted(pets.iterdir())
+
+    done = windlass("data", *args)
+
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert words in " ".join(done.stderr.split())
+    assert not (project / "x" / "dataset.json").exists()
+    assert sorted(pets.iterdir()) == before
 
 
 def test_ctrl_c_says_what_was_done_and_the_same_command_goes_on(places: Places, project: Path) -> None:

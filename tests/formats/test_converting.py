@@ -15,7 +15,7 @@ from tests.edges.places import small_disk
 from tests.formats.sets import CLASSES, JPEG, SAMPLES, load, make_source, mark, need, save
 from windlass.app.converting import ConvertOptions, convert, recognise
 from windlass.edges.aside import write_aside
-from windlass.errors import ConvertError, DiskFull, LibraryMissing
+from windlass.errors import ConvertError, DiskFull, LibraryMissing, UsageError
 from windlass.formats import FORMATS
 from windlass.formats.form import Sample
 from windlass_job.shards.folder import Folder
@@ -218,8 +218,10 @@ def test_what_is_of_no_format_is_told(tmp_path: Path) -> None:
     for name, words in (("plain", "looks like none"), ("empty", "is empty"), ("file", "is empty"), ("no", "not there")):
         with pytest.raises(ConvertError, match=words):
             convert(tmp_path / name, tmp_path / "out", to="zip")
-    with pytest.raises(ConvertError, match="there is no format 'rar'"):
+    with pytest.raises(UsageError, match="there is no format 'rar'"):
         convert(tmp_path / "plain", tmp_path / "out", to="rar")
+    with pytest.raises(UsageError, match="did you mean 'webdataset'"):
+        convert(tmp_path / "plain", tmp_path / "out", to="webdatset")
 
 
 def test_an_archive_without_files_is_told(tmp_path: Path) -> None:

@@ -140,6 +140,19 @@ def test_a_broken_image_is_told_by_name(folder: Path, tmp_path: Path, decoder: s
 
 
 @pytest.mark.peers
+@pytest.mark.parametrize("decoder", ["simplejpeg", "opencv", "pillow"])
+def test_a_worker_loads_the_chosen_library_alone(folder: Path, decoder: str) -> None:
+    """PyTorch in each of them would cost seconds before the first batch."""
+    libraries = {"simplejpeg": "/simplejpeg/", "opencv": "/cv2/", "pillow": "/PIL/", "torch": "/torch/"}
+    with load(folder, decoder, workers=1, processes=True, crop="centre", size=256, train=False) as batches:
+        next(iter(batches))
+        mapped = Path(f"/proc/{batches._crew._processes[0].pid}/maps").read_text()
+
+    resizer = "opencv"  # these pictures are not of the wanted size; it is the first choice for that
+    assert {name for name, path in libraries.items() if path in mapped} == {decoder, resizer}
+
+
+@pytest.mark.peers
 def test_normalised_they_have_the_wanted_mean(folder: Path) -> None:
     plain = take(load(folder, "pillow", size=64, train=False)).astype(float) / 255
     images = take(load(folder, "pillow", size=64, train=False, dtype="float32", mean=(0.5, 0.4, 0.3), std=(0.5, 1, 2)))

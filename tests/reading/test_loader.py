@@ -107,6 +107,23 @@ def test_it_goes_on_in_the_middle_of_an_epoch_on_other_ranks(
     assert sorted(taken) == list(range(COUNT))
 
 
+def test_an_epoch_that_was_left_early_for_another_is_resumed_at_its_start(folder: Path) -> None:
+    with load(folder) as batches:
+        read_numbers(itertools.islice(batches, 3))
+        assert batches.state_dict()["start"] == 24
+        batches.set_epoch(1)
+
+        assert (batches.state_dict()["epoch"], batches.state_dict()["start"]) == (1, 0)
+
+
+def test_a_broken_batch_is_the_first_when_it_is_resumed(broken: Path) -> None:
+    with load(broken, train=False) as batches:
+        with pytest.raises(BatchFailed):
+            read_numbers(batches)
+
+        assert batches.state_dict()["start"] == BROKEN // 8 * 8
+
+
 def test_an_epoch_that_was_left_early_begins_anew(folder: Path) -> None:
     with load(folder) as batches:
         first = read_numbers(itertools.islice(batches, 3))
@@ -162,6 +179,30 @@ def test_arrays_of_another_shape_are_refused_by_name(tmp_path: Path) -> None:
     files[5] = File(name=b"n/005", content=bytes(16))
     with load(write_set(tmp_path, [files])) as batches, pytest.raises(BatchFailed, match=r"n/005.*shape is \(4,\)"):
         read_numbers(batches)
+
+
+@pytest.mark.parametrize("make", [len, lambda content: float(len(content)), lambda content: numpy.int16(len(content))])
+def test_numbers_make_batches_of_numbers(folder: Path, make: Any) -> None:
+    with load(folder, decode=make) as batches:
+        lengths, _ = next(iter(batches))
+
+    assert lengths.tolist() == [12] * 8
+    assert numpy.asarray(lengths).dtype == numpy.asarray(make(bytes(12))).dtype  # a tensor where PyTorch is loaded
+
+
+@pytest.mark.parametrize("make", [lambda _: None, bytes, lambda _: "text", lambda _: {"a": 1}, lambda _: [[1], [1, 2]]])
+def test_what_is_no_array_is_refused_at_once_with_what_it_must_be(folder: Path, make: Any) -> None:
+    with pytest.raises(TypeError, match=r"decode= must return an array.*; it returned (NoneType|bytes|str|dict|list)"):
+        load(folder, decode=make)
+
+
+def test_numbers_that_the_first_samples_type_cannot_hold_are_refused_by_name(folder: Path) -> None:
+    def make(content: memoryview) -> Any:
+        number = int(decode(content)[0])
+        return 0.5 if number == BROKEN else number
+
+    with load(folder, decode=make) as batches, pytest.raises(BatchFailed, match=r"n/041.*type is float64.*int64"):
+        list(batches)
 
 
 def test_a_batch_stays_as_it_is_as_long_as_somebody_holds_it(folder: Path) -> None:

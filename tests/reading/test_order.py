@@ -127,6 +127,52 @@ def test_workers_share_what_their_rank_takes(count: int, world: int, workers: in
         assert [number for number in dealt if number is not None] == list(make(rank))
 
 
+@given(st.integers(1, 3000), st.integers(1, 7), st.lists(st.integers(0, 6), max_size=60))
+def test_workers_of_one_process_lose_nothing_wherever_they_stop(count: int, workers: int, turns: list[int]) -> None:
+    """What was handed out beyond the first that is missing comes again; nothing is left out."""
+    order = Order(count, seed=5)
+    parts = [order.split(worker, workers) for worker in range(workers)]
+    taken = [next(parts[turn], None) for turn in turns if turn < workers]
+
+    state = order.state_dict()
+    later = Order(count)
+    later.load_state_dict(state)
+    whole = list(Order(count, seed=5))
+    rest = list(later) if state["epoch"] == 0 else []
+
+    assert rest == whole[count - len(rest) :]
+    assert set(whole) - set(rest) <= set(taken)
+    assert not rest or rest[0] not in taken
+
+
+@given(st.integers(1, 300), st.integers(1, 5), st.integers(0, 300))
+def test_workers_that_take_turns_stop_at_a_sample(count: int, workers: int, steps: int) -> None:
+    order = Order(count, seed=5)
+    parts = [order.split(worker, workers) for worker in range(workers)]
+    for step in range(min(steps, count)):
+        next(parts[step % workers])
+
+    assert order.taken == min(steps, count)
+
+
+def test_workers_of_one_process_go_on_together_where_it_was_resumed() -> None:
+    order = Order(20, shuffle=False)
+    order.load_state_dict({"seed": 0, "count": 20, "shuffle": False, "epoch": 0, "start": 11})
+
+    assert [list(order.split(worker, 2)) for worker in range(2)] == [[11, 13, 15, 17, 19], [12, 14, 16, 18]]
+    assert order.state_dict()["epoch"] == 1
+
+
+def test_an_iteration_that_was_left_counts_no_longer() -> None:
+    order = Order(20)
+    left = iter(order)
+    next(left)
+    order.set_epoch(1)
+    next(left)
+
+    assert order.state_dict()["start"] == 0
+
+
 def test_without_shuffling_they_come_in_order() -> None:
     assert list(Order(7, shuffle=False, rank=1, world_size=3, remainder="keep")) == [1, 4]
     assert list(Order(7, shuffle=False, rank=1, world_size=3, remainder="wrap")) == [1, 4, 0]

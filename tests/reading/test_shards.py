@@ -1,9 +1,12 @@
 """Packed data as a training sees it: a sequence of contents, by number, by name, many at once."""
 
 import errno
+import inspect
+import itertools
 import multiprocessing
 import os
 import pickle
+import pydoc
 import resource
 import subprocess
 import sys
@@ -111,6 +114,74 @@ def test_read_ahead_they_come_in_order(shards: Shards, threads: int) -> None:
     numbers = [(number * 77) % 200 for number in range(900)]
 
     assert list(shards.iterate(numbers, threads=threads)) == [FILES[number].content for number in numbers]
+
+
+STOPS = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 120)), max_size=4)
+
+
+@given(STOPS, st.integers(0, 2), st.booleans())
+def test_stopped_anywhere_and_resumed_each_sample_comes_once(
+    folder: Path, stops: list[tuple[int, int]], threads: int, selected: bool
+) -> None:
+    """Each time on other ranks, which stop in step; the last time all is taken that is left."""
+    numbers: list[int] = []
+    state = data.Order(200, seed=3).state_dict()
+    with Shards(folder) as shards:
+        source = shards[:] if selected else shards
+        for world, steps in [*stops, (1, 200)]:
+            states = []
+            for rank in range(world):
+                order = data.Order(200, rank=rank, world_size=world, remainder="keep")
+                order.load_state_dict(state)
+                most = min(steps, order.count_left(order.start, world - 1))
+                contents = itertools.islice(source.iterate(order, threads), most)
+                numbers += [int(content.split(b".")[0]) for content in contents]
+                states.append(order.state_dict())
+            assert states == [states[0]] * world
+            state = states[0]
+            if state["epoch"] == 1:
+                break
+
+    assert sorted(numbers) == list(range(200))
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_what_the_training_broke_off_at_counts_and_what_was_only_read_does_not(shards: Shards, threads: int) -> None:
+    order = data.Order(200, seed=1)
+    order.set_epoch(1)
+
+    def train() -> None:
+        for at, _ in enumerate(shards.iterate(order, threads)):
+            if at == 99:
+                raise RuntimeError("the training fails")
+
+    with pytest.raises(RuntimeError):
+        train()
+    assert order.state_dict() == {"seed": 1, "count": 200, "shuffle": True, "epoch": 1, "start": 100}
+    for _ in shards.iterate(order, threads):
+        pass
+    assert order.state_dict() == {"seed": 1, "count": 200, "shuffle": True, "epoch": 2, "start": 0}
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_sample_that_cannot_be_read_is_the_first_when_it_is_resumed(tmp_path: Path, threads: int) -> None:
+    write_set(tmp_path, cut(FILES, 64))
+    (tmp_path / "shard-00001.tar").unlink()
+    order = data.Order(200, shuffle=False)
+    with Shards(tmp_path) as shards, pytest.raises(ReadFailed):
+        list(shards.iterate(order, threads))
+
+    assert order.state_dict()["start"] == 64
+
+
+def test_help_tells_what_can_be_done_with_them() -> None:
+    told = pydoc.plain(pydoc.render_doc(data.Shards))
+
+    public = [name for name, _ in inspect.getmembers(Shards) if not name.startswith("_")]
+    assert {"read_many", "iterate", "label", "under"} <= set(public)
+    assert [name for name in public if not inspect.getdoc(getattr(Shards, name))] == []
+    assert "its name in the run file" in told
+    assert all(f" {name}" in told for name in public)
 
 
 @pytest.mark.parametrize("threads", [0, 2])

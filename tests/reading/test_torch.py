@@ -56,6 +56,28 @@ def test_an_iterable_dataset_is_shared_by_its_workers(folder: Path, workers: int
     assert sorted(found) == list(range(100))
 
 
+def test_without_workers_an_iterable_dataset_is_resumed_behind_the_last_batch(folder: Path) -> None:
+    order = data.Order(100, seed=1)
+    samples = data.iterable_dataset(data.Shards(folder), order, decode=first_number)
+    batches = itertools.islice(torch.utils.data.DataLoader(samples, 7), 3)
+    first = [int(number) for numbers, _ in batches for number in numbers]
+    later = data.Order(100)
+    later.load_state_dict(order.state_dict())
+
+    assert first + list(later) == list(data.Order(100, seed=1))
+
+
+def test_tensors_of_a_function_make_batches_too(folder: Path) -> None:
+    def make(content: memoryview) -> Any:
+        return torch.full((2,), first_number(content), dtype=torch.int16)
+
+    with data.loader(data.Shards(folder), 8, decode=make, workers=2) as batches:
+        numbers, labels = next(iter(batches))
+
+    assert numbers.dtype == torch.int16
+    assert (numbers[:, 1] % 10 == labels).all()
+
+
 def test_a_function_that_fails_is_told_with_the_sample(folder: Path) -> None:
     samples = data.dataset(data.Shards(folder)[10:], transform=lambda content: 1 / (first_number(content) - 15))
 

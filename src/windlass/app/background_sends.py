@@ -33,6 +33,7 @@ _LOG = "log"
 _LOCK = "lock"
 _TELL_S = 1.0
 _STOP_S = 10.0
+_START_S = 60.0  # a laptop that is busy takes its time; one that does not start in this does not start
 _KEPT = 20  # sendings that are over and still listed
 
 
@@ -120,15 +121,24 @@ def stop(session: Session, job_id: str) -> Job:
     job = find_send(session, job_id)
     if job.state != "running":
         return job
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        _signal(job, number)
+        deadline = time.monotonic() + _STOP_S
+        while (job := find_send(session, job_id)).state == "running" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if job.state != "running":
+            return job
+    raise WindlassError(f"{job_id} does not end: its process {job.pid} hangs", hint=f"its log: {job.log}")
+
+
+def _signal(job: Job, number: signal.Signals) -> None:
+    """Never to 0 or 1, which are not its process: 0 would be all of our own group."""
+    if job.pid <= 1:
+        raise WindlassError(
+            f"{job.id} runs, and does not say as which process: it cannot be stopped yet", hint=f"its log: {job.log}"
+        )
     with suppress(ProcessLookupError):
-        os.kill(job.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _STOP_S
-    while (job := find_send(session, job_id)).state == "running" and time.monotonic() < deadline:
-        time.sleep(0.05)
-    if job.state == "running":
-        with suppress(ProcessLookupError):
-            os.kill(job.pid, signal.SIGKILL)
-    return job
+        os.kill(job.pid, number)
 
 
 def run_order(folder: Path) -> int:
@@ -207,9 +217,13 @@ def _launch(session: Session, folder: Path) -> None:
             cwd="/",
             start_new_session=True,
         )
-    while not (folder / _PROGRESS).exists() and process.poll() is None:
+    deadline = time.monotonic() + _START_S
+    while not (folder / _PROGRESS).exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    if process.poll() is not None and not (folder / _PROGRESS).exists():
+    if not (folder / _PROGRESS).exists():
+        with suppress(ProcessLookupError):
+            process.kill()  # nobody would know of it
+        process.wait()
         words = (folder / _LOG).read_text(errors="replace").strip().splitlines()
         raise WindlassError("the sending did not start", said="\n".join(words[-5:]) or None)
 

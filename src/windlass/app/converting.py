@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.core.toml.reading import nearest
 from windlass.edges.aside import PART, write_aside
 from windlass.edges.files import FULL, explain
-from windlass.errors import ConvertError, DiskFull, LibraryMissing, WindlassError
+from windlass.errors import ConvertError, DiskFull, Interrupted, LibraryMissing, UsageError, WindlassError
 from windlass.formats import FORMATS
 from windlass.formats.form import Format, Sample, Source
 
@@ -67,6 +68,8 @@ def convert(
                 workspace.out.mkdir()
             written.save(workspace.out, count.source, options.shard_bytes or written.shard_bytes)
             count.check(source)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted", done=f"nothing was written: {target} is as it was") from None
     except OSError as problem:
         raise _explain(problem, target) from problem
     return Converted(
@@ -88,7 +91,9 @@ def recognise(path: Path) -> str | None:
 
 def _find_format(name: str) -> Format:
     if name not in FORMATS:
-        raise ConvertError(f"there is no format {name!r}", hint=f"formats: {', '.join(FORMATS)}")
+        close = nearest(name, FORMATS)
+        words = f"there is no format {name[:80]!r}" + (f"; did you mean {close!r}?" if close else "")
+        raise UsageError(words, hint=f"formats: {', '.join(FORMATS)}")
     return FORMATS[name]
 
 

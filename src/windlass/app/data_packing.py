@@ -4,7 +4,8 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from windlass.app.data_working import Progress, in_bytes, say_nothing, translate
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.host import Json
-from windlass.errors import UsageError
+from windlass.errors import DataFailed, UsageError
 from windlass_job import wire
 from windlass_job.shards.card import CARD
 from windlass_job.shards.packing import Settings, pack, plan_packing
@@ -67,8 +68,10 @@ class WouldPack:
 
 def pack_here(source: Path, target: Path, options: PackOptions, progress: Progress = say_nothing) -> PackedSet:
     _refuse_other(source, target)
-    with translate(f"what is packed stays in {target}, and the same command goes on with it"):
+    with translate("nothing was written"):
         opened = _open_source(source, options)
+    goes_on = f"what is packed stays in {target}, and the same command goes on with it"
+    with _leave_nothing_empty(target), translate(goes_on):
         target.parent.mkdir(parents=True, exist_ok=True)
         packed = pack(opened, os.fsencode(target), _make_settings(options, target.name), progress=in_bytes(progress))
     card = packed.card
@@ -83,6 +86,18 @@ def pack_here(source: Path, target: Path, options: PackOptions, progress: Progre
         told=tuple(packed.told.make_lines()),
         advice=packed.advice or None,
     )
+
+
+@contextmanager
+def _leave_nothing_empty(target: Path) -> Iterator[None]:
+    """A source without files leaves no folder behind."""
+    try:
+        yield
+    except DataFailed as problem:
+        with suppress(OSError):
+            target.rmdir()
+            problem.done = "nothing was written"
+        raise
 
 
 def try_packing(source: Path, options: PackOptions) -> WouldPack:
@@ -143,6 +158,7 @@ def _make_request(site: Site, source: str, name: str, options: PackOptions) -> J
             "compress": options.compress,
             "anew": options.anew,
             "about": dict(options.about),
+            "may_be_empty": False,
         },
     }
 
@@ -155,6 +171,7 @@ def _make_settings(options: PackOptions, name: str) -> Settings:
         compress=options.compress,
         anew=options.anew,
         about=dict(options.about),
+        may_be_empty=False,
     )
 
 

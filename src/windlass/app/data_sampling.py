@@ -3,8 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from windlass.app.data_sets import find_set
-from windlass.app.data_taking import Sampling, Written, extract_here, sample_there
+from windlass.app.data_taking import Sampling, Written, extract_here, find_packed, sample_there
 from windlass.app.data_working import Progress, say_nothing
 from windlass.app.getting_data import get
 from windlass.app.session import Session
@@ -18,7 +17,7 @@ def fetch_sample(
     """Only the sample travels."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already", hint="name a new folder", done="nothing was written")
-    taken = sample_there(session, site, find_set(session, site, what).set.path, sampling)
+    taken = sample_there(session, site, find_packed(session, site, what), sampling)
     if sampling.packed:
         get(session, site, taken.path, target, progress=progress)
         return Written(path=str(target), files=taken.files, bytes=taken.bytes)

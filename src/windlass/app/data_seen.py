@@ -1,6 +1,7 @@
 """What is known of a run's data before it is sent: where it lies, how large it is, and whether it is there at all."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from windlass.app.session import Session
 from windlass.core.case import DataSeen
@@ -27,6 +28,28 @@ def look_at_data(
     session: Session, snapshot: Snapshot, spec: RunSpec, site: Site, facts: Facts | None
 ) -> tuple[DataSeen, ...]:
     """On this machine and at the site; facts None: the site is not asked."""
+    seen = {one.name: one for one in _look_everywhere(session, snapshot, spec, site, facts)}
+    for name, data in spec.data.items():
+        raw, files = _find_raw(data, snapshot, facts)
+        if files:
+            seen[name] = replace(seen.get(name, DataSeen(name=name)), raw_folder=raw, raw_files=files)
+    return tuple(seen.values())
+
+
+def _find_raw(data: Data, snapshot: Snapshot, facts: Facts | None) -> tuple[str, int]:
+    """The folder of the project that a data set was packed from, and how many of its files go along with the code."""
+    if data.set_name is None:
+        return "", 0
+    known = facts.data_set(data.set_name) if facts is not None else None
+    source = Path(known.about.get("source", "") if known is not None else "")
+    project = snapshot.project.resolve()
+    raw = source.relative_to(project).as_posix() if source.is_relative_to(project) else data.set_name
+    return raw, sum(one.path.startswith(f"{raw}/") for one in snapshot.manifest.files)
+
+
+def _look_everywhere(
+    session: Session, snapshot: Snapshot, spec: RunSpec, site: Site, facts: Facts | None
+) -> tuple[DataSeen, ...]:
     here = {one.name: one for one in measure_data(snapshot.project, spec.data, find_home(session.environ))}
     if site.is_local:
         there = {} if facts is None else _look_there(session, site, _leave_out(spec, here), facts)

@@ -1,11 +1,13 @@
 """The data sets of a site: listed, told about, given a name, shared and removed."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from windlass.app.refreshing import refresh
 from windlass.app.session import Session
 from windlass.core.facts import Facts, SeenSet
 from windlass.core.seen.areas import find_area
+from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.core.toml.reading import nearest
 from windlass.edges.data_sets import Sets, make_sets_request, read_sets
@@ -97,6 +99,13 @@ def register_set(
     session: Session, site: Site, name: str, path: str, *, description: str | None = None, replace: bool = False
 ) -> KnownSet:
     """A name for what lies elsewhere at the site."""
+    if not path.startswith(("/", "~", "$")):
+        whole = Path(path).absolute() if site.is_local else f"/PATH/TO/{path}"
+        raise UsageError(
+            f"{path[:200]!r} is no absolute path at {site.name}",
+            hint=f"windlass data register {name} {quote(str(whole))} --on {site.name}",
+            done="nothing was registered",
+        )
     arguments: Json = {
         "root": site.root,
         "name": name,
@@ -126,7 +135,7 @@ def look_before_removing(session: Session, site: Site, name: str) -> Removed:
     known = find_set(session, site, name).set
     if known.of_the_site:
         raise UsageError(f"{name} is the centre's own: the site file names {known.path}", done="nothing was removed")
-    users = _find_users(session, site, known)
+    users = find_users(session, site, name, known.path)
     if users:
         raise DataInUse(
             f"{name} is read by {', '.join(users)}",
@@ -183,9 +192,9 @@ def _place(one: SeenSet, site: Site, facts: Facts) -> KnownSet:
     return KnownSet(set=one, area=area.name if area else None, purge_at=purge_at)
 
 
-def _find_users(session: Session, site: Site, known: SeenSet) -> tuple[str, ...]:
+def find_users(session: Session, site: Site, name: str, path: str) -> tuple[str, ...]:
     """Runs that wait or run: those this laptop knows, and those whose agent says so."""
-    arguments = {"root": site.root, "name": known.name, "path": known.path}
+    arguments = {"root": site.root, "name": name, "path": path}
     reply = _do(session, site, "find_users", arguments, "the runs that read it cannot be listed")
     named: list[Json] = reply.values["runs"]
     if not named:

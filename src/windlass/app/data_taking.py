@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from windlass.app.data_sets import find_set
 from windlass.app.data_working import Progress, say_nothing, translate, work_there
 from windlass.app.session import Session
+from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.edges.host import Json
 from windlass.edges.site_work import fetch_root
-from windlass.errors import UsageError
+from windlass.errors import DataNotFound, UsageError
 from windlass_job import wire
-from windlass_job.shards.card import load_card
+from windlass_job.shards.card import CARD, Card, load_card
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,7 @@ def verify_here(path: Path, progress: Progress = say_nothing) -> Verified:
     from windlass_job.shards.verifying import verify
 
     with translate("nothing was changed"):
-        card = load_card(os.fsencode(path))
+        card = _load_packed(path)
         damages = verify(os.fsencode(path), progress)
     found = tuple(
         Damage(shard=one.shard, name=None if one.name is None else os.fsdecode(one.name), problem=one.problem)
@@ -83,13 +85,14 @@ def extract_here(
 
     source, into = os.fsencode(path), os.fsencode(target)
     with translate(f"what is extracted stays in {target}, and the same command goes on"):
-        total = load_card(source).bytes
+        total = _load_packed(path).bytes
         wanted = tuple(os.fsencode(one) for one in patterns)
         done = extract(source, into, wanted, force, lambda _, size: progress(size, total))
     told = tuple(done.told.make_lines())
-    return Written(
+    written = Written(
         path=str(target), files=done.files, bytes=done.bytes, kept=done.kept, told=told, damaged=tuple(done.damaged)
     )
+    return _check_matched(written, str(path), patterns)
 
 
 def extract_there(
@@ -103,7 +106,7 @@ def extract_there(
     progress: Progress = say_nothing,
 ) -> Written:
     request = {"verb": "extract", "path": path, "target": target, "patterns": list(patterns), "force": force}
-    return _read_written(work_there(session, site, request, progress))
+    return _check_matched(_read_written(work_there(session, site, request, progress)), path, patterns)
 
 
 def sample_here(path: Path, target: Path, sampling: Sampling, progress: Progress = say_nothing) -> Written:
@@ -114,6 +117,7 @@ def sample_here(path: Path, target: Path, sampling: Sampling, progress: Progress
         raise UsageError(f"{target} is there already", hint="name a new folder", done="nothing was written")
     source, into = os.fsencode(path), os.fsencode(target)
     with translate(f"what was taken is in {target}"):
+        _load_packed(path)
         files, size = sample(source, into, sampling.per_class, sampling.seed, sampling.packed, progress)
     return Written(path=str(target), files=files, bytes=size)
 
@@ -125,11 +129,47 @@ def sample_there(session: Session, site: Site, path: str, sampling: Sampling) ->
     request = {
         "verb": "sample",
         "path": path,
-        "target": f"{root}/{wire.WORK}/samples/{name}",
+        "target": f"{root}/{wire.WORK}/{wire.SAMPLES}/{name}",
         "per_class": sampling.per_class,
         "seed": sampling.seed,
     }
     return _read_written(work_there(session, site, request))
+
+
+def _load_packed(path: Path) -> Card:
+    """Its card; plain files are told from a data set that is damaged."""
+    if path.exists() and not (path / CARD).exists():
+        raise make_not_packed(str(path), f"windlass data pack {quote(str(path))} {quote(f'{path}-packed')}")
+    return load_card(os.fsencode(path))
+
+
+def find_packed(session: Session, site: Site, what: str) -> str:
+    """Where it lies at the site. A folder on this machine, or one that was only given a name, is told as such."""
+    try:
+        known = find_set(session, site, what).set
+    except DataNotFound:
+        if Path(what).exists():
+            raise make_not_packed(what, f"windlass data pack {quote(what)} {quote(f'{what}-packed')}") from None
+        raise
+    if known.kind in ("folder", "file"):
+        command = f"windlass data pack {quote(known.path)} --name {PurePosixPath(known.path).name}-packed"
+        raise make_not_packed(f"{what} ({known.path} at {site.name})", f"{command} --on {site.name}")
+    return known.path
+
+
+def make_not_packed(what: str, hint: str) -> DataNotFound:
+    return DataNotFound(f"{what} is not packed: there is no {CARD} in it, and no checksums", hint=hint)
+
+
+def _check_matched(written: Written, what: str, patterns: Sequence[str]) -> Written:
+    if patterns and not (written.files or written.kept or written.told or written.damaged):
+        shown = ", ".join(repr(one) for one in patterns[:5])
+        raise DataNotFound(
+            f"no file of {what} is like {shown}",
+            hint="patterns are about whole names, such as 'train/cat/*' or '*.jpg'",
+            done="nothing was extracted",
+        )
+    return written
 
 
 def _read_written(told: Json) -> Written:

@@ -1,31 +1,37 @@
 """`data get`: a data set, a folder or a file of the site's on this laptop, going on after a cut, verified."""
 
+import hashlib
 import json
 import os
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.data_sets import find_set
+from windlass.app.data_targets import Again, check_extract_target, check_set_target
+from windlass.app.data_working import translate
 from windlass.app.getting_streams import Getter, Item, Progress
-from windlass.app.sending_data import is_name
+from windlass.app.sending_data import find_laptop_id, is_name
 from windlass.app.sending_ways import choose_streams, explain_failed, fetch_file, open_routes
 from windlass.app.session import Session
+from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.edges.channel import ChannelClosed
 from windlass.edges.data_route import DataRoute
 from windlass.edges.data_stream import DataStream, StreamFailed
-from windlass.edges.downloads import Part, Target, Wanted
+from windlass.edges.downloads import PARTS, Part, Target, Wanted
 from windlass.edges.files import save_file
 from windlass.edges.host import Json
-from windlass.errors import ConnectionLost, TransferFailed, UsageError
+from windlass.errors import ConnectionLost, DataFailed, Interrupted, NotFound, TransferFailed, UsageError
 from windlass_job import wire
 from windlass_job.shards.card import CARD, Card, CardDamaged, Shard, read_card
 from windlass_job.shards.index import name_index
 from windlass_job.shards.verifying import verify_archive
 
+_CLEAN_UP_S = 20.0
 GOES_ON = "what came so far is kept; the same command goes on from there"
 
 
@@ -45,20 +51,36 @@ def get(
     to: Path,
     *,
     extract: bool = False,
+    force: bool = False,
     streams: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Got:
-    """what: the name of a data set, or a path at the site. extract: the set's files, and not the set."""
+    """what: the name of a data set, or a path at the site. extract: the set's files, and not the set.
+
+    Into a folder that is new, empty, or holds this data set; with force its files also among others.
+    """
     place = f"{site.root}/{wire.DATA}/{what}" if is_name(what) else what
     try:
         with _open(session, site, place) as source:
             if source.kind == "set":
-                return _get_set(source, to, extract=extract, streams=streams, progress=progress)
+                into = _Into(to, again=_make_again(what, site), extract=extract, force=force)
+                return _get_set(source, into, streams=streams, progress=progress)
             if extract:
                 raise UsageError(f"{what} at {site.name} is no packed data set: there is nothing to extract")
             return _get_plain(source, to, streams=streams, progress=progress)
     except ConnectionLost as lost:
         raise ConnectionLost(lost.message, said=lost.said, hint=lost.hint, done=GOES_ON) from lost
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted", done=GOES_ON) from None
+    except NotFound:
+        if is_name(what):
+            find_set(session, site, what)  # says which name was meant
+        raise
+
+
+def _make_again(what: str, site: Site) -> Again:
+    """The same command with another target."""
+    return lambda to: f"windlass data get {quote(what)} {quote(str(to))} --on {site.name}"
 
 
 class _Source:
@@ -92,8 +114,10 @@ class _Source:
         return [self._giver, *self._route.open_more(wished - 1)]
 
     def clean_up(self) -> None:
+        """Also after a failure, where the site still answers: copies take room, and are of no use to anybody."""
         if self._landing is not None:
-            self._control.call("remove_landing", path=self._landing)
+            with suppress(StreamFailed, ChannelClosed, TimeoutError):
+                self._control.call("remove_landing", timeout_s=_CLEAN_UP_S, path=self._landing)
 
 
 @contextmanager
@@ -104,9 +128,11 @@ def _open(session: Session, site: Site, place: str) -> Iterator[_Source]:
         looked = control.call("look", what=place)
         source = _Source(control, routes[0], looked.values, _read_files(looked.payload))
         if site.login.transfer_root:
-            source.land_in(f"{site.login.transfer_root}/{wire.LANDING}get-{Path(place).name}")
-        yield source
-        source.clean_up()
+            source.land_in(f"{site.login.transfer_root}/{_name_landing(session, place)}")
+        try:
+            yield source
+        finally:
+            source.clean_up()
     except StreamFailed as failed:
         raise explain_failed(failed, site, place) from failed
     except ChannelClosed as closed:
@@ -114,6 +140,12 @@ def _open(session: Session, site: Site, place: str) -> Iterator[_Source]:
     finally:
         for route in routes:
             route.close()
+
+
+def _name_landing(session: Session, place: str) -> str:
+    """The same for the same command again, and no other's: whoever is done removes it."""
+    whose = hashlib.sha256(f"{find_laptop_id(session)}\0{place}".encode("utf-8", "surrogateescape"))
+    return f"{wire.LANDING}get-{whose.hexdigest()[:16]}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +167,46 @@ def _read_files(payload: bytes) -> list[_Listed]:
 # ---- a data set
 
 
-def _get_set(source: _Source, to: Path, *, extract: bool, streams: int | None, progress: Progress) -> Got:
-    folder = to.with_name(f".{to.name}.windlass-get") if extract else to
+class _Into:
+    """Where a data set is written, and how."""
+
+    def __init__(self, to: Path, *, again: Again, extract: bool, force: bool) -> None:
+        to = to if to.name else to.absolute()  # "." has no name, and the folder has one
+        self.to = to
+        self.extract = extract
+        self.force = force
+        self._again = again
+        self.folder = to.with_name(f".{to.name}.windlass-get") if extract else to
+
+    def check(self, card: Card) -> None:
+        if self.to.exists() and not self.to.is_dir():
+            raise UsageError(f"{self.to} is there and no folder", hint="name another one")
+        if not self.extract:
+            check_set_target(self.to, card, self._again)
+        elif not self.force:
+            check_extract_target(self.to, self.folder, self._again)
+
+    def finish(self) -> None:
+        from windlass_job.shards.extracting import extract
+
+        if self.extract:
+            with translate(f"what is extracted stays in {self.to}, and the same command goes on"):
+                done = extract(os.fsencode(self.folder), os.fsencode(self.to), force=self.force)
+            left_out = [*done.damaged, *done.told.make_lines()]
+            if left_out:
+                raise DataFailed(
+                    f"not all files could be written to {self.to}: {left_out[0]}",
+                    details=left_out[1:],
+                    hint=f"all of them are in the packed copy: windlass data extract {self.folder} FOLDER",
+                    done=f"{done.files + done.kept} files are in {self.to}",
+                )
+            shutil.rmtree(self.folder)
+
+
+def _get_set(source: _Source, into: _Into, *, streams: int | None, progress: Progress) -> Got:
+    folder = into.folder
     card, content = _fetch_card(source)
-    if not extract and folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is there and no folder", hint="name another one")
+    into.check(card)
     target = Target(folder)
     target.prepare()
     for shard in card.shards:
@@ -166,9 +233,8 @@ def _get_set(source: _Source, to: Path, *, extract: bool, streams: int | None, p
     )
     getter.get(source.open_streams(streams, len(items)))
     save_file(folder / CARD, content, mode=0o644)
-    if extract:
-        _extract(folder, to)
-    return Got(path=to, kind="set", files=card.files, bytes=card.bytes, fetched_bytes=getter.fetched_bytes)
+    into.finish()
+    return Got(path=into.to, kind="set", files=card.files, bytes=card.bytes, fetched_bytes=getter.fetched_bytes)
 
 
 def _fetch_card(source: _Source) -> tuple[Card, bytes]:
@@ -186,22 +252,22 @@ def _fetch_index(source: _Source, shard: Shard, folder: Path) -> None:
     content = source.fetch_small(path.name)
     if zlib.crc32(content) != shard.index_crc:
         raise TransferFailed(f"{source.base}/{path.name} is not the index that was packed", hint="windlass data verify")
-    save_file(path, content, mode=0o644)
+    # A shard of this name belongs to another index, where it was packed anew: it goes before that index does, so that
+    # whoever goes on after a break does not take it for the new one.
+    aside = folder / PARTS / path.name
+    save_file(aside, content, mode=0o644)
+    kept = folder / shard.name
+    if kept.exists() and any(verify_archive(os.fsencode(kept), os.fsencode(aside), shard)):
+        kept.unlink()
+    aside.replace(path)
 
 
 def _has(folder: Path, item: Item) -> bool:
-    """Verified before it took its name, so its size is enough."""
+    """Verified before it took its name, and again when its index was another: its size is enough."""
     try:
         return (folder / item.wanted.name).stat().st_size == item.wanted.size
     except OSError:
         return False
-
-
-def _extract(folder: Path, to: Path) -> None:
-    from windlass_job.shards.extracting import extract
-
-    extract(os.fsencode(folder), os.fsencode(to))
-    shutil.rmtree(folder)
 
 
 # ---- plain files

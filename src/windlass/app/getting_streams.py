@@ -38,13 +38,11 @@ class Getter:
         progress: Progress,
         check: Callable[[Item, Part], str | None] = lambda item, part: None,
         before: Callable[[Item], str] = lambda item: item.base,
-        after: Callable[[Item], None] = lambda item: None,
     ) -> None:
         self._target = target
         self._left = deque(one for one in items if not target.has(one.wanted))
         self._check = check
         self._before = before
-        self._after = after
         self._progress = progress
         self._total = sum(one.wanted.size for one in self._left)
         self._lock = threading.Lock()
@@ -118,7 +116,6 @@ class Getter:
         if item.mode is not None:
             coming.part.path.chmod(item.mode & 0o777)
         self._target.finish(item.wanted)
-        self._after(item)
 
     def _judge(self, item: Item, coming: "_Coming", crc: int) -> str | None:
         if coming.part.written != item.wanted.size:

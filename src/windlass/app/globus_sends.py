@@ -42,7 +42,7 @@ def globus_send(session: Session, site: Site, source: Path, path: str) -> str:
         source=laptop,
         source_path=str(source.absolute()),
         target=target,
-        target_path=_expand(session, site, path),
+        target_path=expand_path(session, site, path),
         label=f"windlass {source.name}"[:128],
         folder=source.is_dir(),
     )
@@ -75,8 +75,8 @@ def _open(session: Session) -> Globus:
     return Globus(session.folders.config, session.environ.get(CLIENT_VARIABLE))
 
 
-def _expand(session: Session, site: Site, path: str) -> str:
-    """Globus knows no variables of the site's."""
+def expand_path(session: Session, site: Site, path: str) -> str:
+    """Globus and rsync know no variables of the site's."""
     if "$" not in path and not path.startswith("~"):
         return path
     script = f"printf %s {quote_with_variables(path)}"

@@ -1,15 +1,14 @@
 """`data send --with rsync`: a plain folder at the site, file by file, by the rsync that is on both sides."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
+from windlass.app.globus_sends import expand_path
 from windlass.app.session import Session
 from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.edges.data_route import make_transfer_site
 from windlass.edges.ssh_target import SshTarget
-from windlass.errors import TransferFailed, UsageError
+from windlass.errors import UsageError
 
 
 def make_rsync(session: Session, site: Site, source: Path, path: str) -> list[str]:
@@ -30,14 +29,5 @@ def make_rsync(session: Session, site: Site, source: Path, path: str) -> list[st
         "--mkpath",
         f"--rsh={' '.join(map(quote, ssh))}",
         f"{source}{slash}",
-        f"{host}:{path}/",
+        f"{host}:{expand_path(session, site, path)}/",
     ]
-
-
-def run_rsync(argv: list[str]) -> None:
-    """In the user's terminal, with its own words."""
-    if shutil.which(argv[0]) is None:
-        raise UsageError("rsync is not installed here", hint="apt install rsync")
-    code = subprocess.run(argv, check=False).returncode
-    if code != 0:
-        raise TransferFailed(f"rsync ended with {code}", hint="the same command goes on where it was")

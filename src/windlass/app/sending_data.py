@@ -4,7 +4,6 @@ What arrived whole stays: the same command goes on where it was cut. A second se
 """
 
 import hashlib
-import re
 import secrets
 import time
 import zlib
@@ -13,21 +12,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.data_sets import find_users
 from windlass.app.sending_estimate import Estimate, keep_rate, make_estimate
 from windlass.app.sending_jobs import ShardJob, Shipment, plan_shipment
 from windlass.app.sending_streams import Progress, Sender
 from windlass.app.sending_ways import GOES_ON, Way, open_way
 from windlass.app.session import Session
+from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.core.units import format_bytes
 from windlass.edges.data_known import KnownSet
-from windlass.edges.run_lock import hold_run, is_held
-from windlass.errors import ConnectionLost, TransferBusy, TransferFailed, UsageError
+from windlass.edges.run_lock import HeldAlready, hold_run
+from windlass.errors import ConnectionLost, DataInUse, Interrupted, TransferBusy, TransferFailed, UsageError
 from windlass_job import wire
 from windlass_job.shards.card import Card, CardDamaged, Shard, format_card, read_card
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _FIRST_PAUSE_S = 2.0
+_MOST_LOST = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class SendOptions:
     streams: int | None = None  # sessions at once; default: by the way's delay
     shard_bytes: int = 0  # 0: chosen by the amount
     anew: bool = False  # all of it again, in place of what is there
+    replace: bool = False  # also what came from elsewhere, where most of it would go
     kind: str = "auto"  # of the source, as `data pack` names it
     tries: int = 4  # how often a broken connection is opened again
 
@@ -78,7 +80,7 @@ def send(
     if not source.exists():
         raise UsageError(f"there is no {source}")
     target = options.to or f"{site.root}/{wire.DATA}/{name}"
-    with _hold(session, site, target):
+    with _hold(session, site, target), _tell_interrupted():
         for attempt in range(1, max(1, options.tries) + 1):
             try:
                 with open_way(session, site, target, laptop=find_laptop_id(session)) as way:
@@ -94,13 +96,13 @@ def send(
 
 
 def is_name(word: str) -> bool:
-    return _NAME.fullmatch(word) is not None
+    return wire.is_data_name(word)
 
 
 def check_name(name: str) -> None:
     if not is_name(name):
         raise UsageError(
-            f"{name!r} is no name for a data set: letters, digits, dot, dash and underscore, at most 100",
+            f"{name!r} is no name for a data set: letters, digits, dot, dash and underscore, at most 100, not .json",
             hint="windlass data send FOLDER --name imagenet",
         )
 
@@ -122,11 +124,14 @@ class _Sending:
         if shipment.is_empty and there is not None:
             self._way.leave()
             return self._report(there, shipment, sent_bytes=0, is_unchanged=True)
+        self._check_source(shipment, there, source, name)
+        self._check_users(shipment, name, done="nothing was sent")
         self._check_space(shipment)
         decide(make_estimate(self._session, self._site, self._way, shipment, source=source, name=name))
         sender, shards = self._move(shipment, progress)
         card = shipment.make_card([shards[job.plan] for job in shipment.jobs])
         content = format_card(card)
+        self._check_users(shipment, name, done=GOES_ON)
         known_crc = zlib.crc32(self._way.card) if self._way.card else None
         self._way.finish(content, known_crc, list(shipment.removed))
         self._known.keep_card(card, content)
@@ -136,6 +141,8 @@ class _Sending:
         try:
             return read_card(self._way.card) if self._way.card else None
         except CardDamaged as problem:
+            if self._options.anew:
+                return None
             raise TransferFailed(
                 f"{self._way.path} at {self._site.name} cannot be added to: {problem}",
                 hint="windlass data send --anew",
@@ -153,6 +160,34 @@ class _Sending:
             shard_bytes=self._options.shard_bytes,
             kind=self._options.kind,
         )
+
+    def _check_source(self, shipment: Shipment, there: Card | None, source: Path, name: str) -> None:
+        """A name that is taken: most of another data set is not replaced by mistake."""
+        if there is None or self._options.replace or self._options.anew:
+            return
+        theirs = there.about.get("source")
+        if theirs in (None, shipment.source) or shipment.lost_files <= there.files * _MOST_LOST:
+            return
+        command = f"windlass data send {quote(str(source))}"
+        raise UsageError(
+            f"{name} at {self._site.name} came from {theirs}, and {shipment.lost_files:,} of its {there.files:,} files "
+            f"would be replaced or removed by those of {shipment.source}",
+            hint=f"{command} --name OTHER --on {self._site.name}\n"
+            f"or, in its place: {command} --name {name} --replace --on {self._site.name}",
+            done="nothing was sent",
+        )
+
+    def _check_users(self, shipment: Shipment, name: str, *, done: str) -> None:
+        """Shards that go must not be read by anybody; looked at again before they do, because sending takes long."""
+        if not shipment.removed:
+            return
+        users = find_users(self._session, self._site, name, self._way.path)
+        if users:
+            raise DataInUse(
+                f"{name} is read by {', '.join(users)}, and what it reads would be removed",
+                hint=f"windlass wait {users[0]}, or send it under another name",
+                done=done,
+            )
 
     def _check_space(self, shipment: Shipment) -> None:
         left = self._way.count_left(shipment.jobs)
@@ -215,16 +250,25 @@ class _Sending:
 
 
 @contextmanager
+def _tell_interrupted() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted", done=GOES_ON) from None
+
+
+@contextmanager
 def _hold(session: Session, site: Site, target: str) -> Iterator[None]:
     """On this laptop; the site keeps apart what comes from several."""
     folder = session.folders.state / "sends"
     key = hashlib.sha256(f"{site.name}\0{target}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    if is_held(folder, key):
+    try:
+        with hold_run(folder, key, waits=False):
+            yield
+    except HeldAlready:
         raise TransferBusy(
             f"another command on this laptop is sending to {target} at {site.name}", hint="windlass data sends"
-        )
-    with hold_run(folder, key):
-        yield
+        ) from None
 
 
 def find_laptop_id(session: Session) -> str:

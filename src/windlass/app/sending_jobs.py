@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from windlass.errors import UsageError
-from windlass_job.shards.card import CARD, Card, CardDamaged, Shard, load_card
+from windlass.core.shell import quote
+from windlass.errors import DataDamaged, UsageError, WindlassError
+from windlass_job.shards.card import Card, CardDamaged, Shard, is_packed, list_others, load_card
 from windlass_job.shards.cutting import ShardPlan
 from windlass_job.shards.folder import Folder
 from windlass_job.shards.index import name_index
+from windlass_job.shards.layouts import describe_numbers
 from windlass_job.shards.packing import Packing, Settings, plan_packing
 from windlass_job.shards.sources import choose_source
+from windlass_job.shards.verifying import verify_archive
 
 _BLOCK = 4 << 20
 
@@ -41,6 +44,9 @@ class ShardJob(Protocol):
 
     def send(self, write: Callable[[memoryview], None]) -> Made: ...
 
+    def find_damage(self) -> WindlassError | None:
+        """Whether what is sent is itself not as it was packed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shipment:
@@ -57,21 +63,20 @@ class Shipment:
     is_sequential: bool = False  # an archive that is read from its beginning to its end
     told: Callable[[], tuple[str, ...]] = tuple  # what was left out, when all is sent
     first_number: int = 0
+    source: str | None = None  # where its files come from
+    lost_files: int = 0  # at the site, that are replaced or removed
 
     @property
     def bytes(self) -> int:
         return sum(one.bytes for one in self.jobs)
 
 
-def is_packed(source: Path) -> bool:
-    return (source / CARD).is_file()
-
-
 def plan_shipment(
     source: Path, name: str, *, there: Card | None, known: Path | None, shard_bytes: int, kind: str = "auto"
 ) -> Shipment:
     """there: the card at the site; known: a folder with it and its indexes, where changes are to be sent."""
-    if is_packed(source):
+    path = os.fsencode(source)
+    if is_packed(path) and not list_others(path):
         return _plan_packed(source, name, there)
     return _plan_loose(source, name, there=there, known=known, shard_bytes=shard_bytes, kind=kind)
 
@@ -80,21 +85,26 @@ def plan_shipment(
 
 
 class _LooseJob:
-    check_files = False
+    check_files = False  # they are counted as they are read: what is sent is what is there
 
     def __init__(self, packing: Packing, shard: ShardPlan) -> None:
         self._packing = packing
         self._shard = shard
         self.plan = packing.identify(shard)
         self.bytes = shard.bytes
+        self._was_read = False
 
     def send(self, write: Callable[[memoryview], None]) -> Made:
-        stream = self._packing.stream(self._shard)
+        stream = self._packing.stream(self._shard, again=self._was_read)
+        self._was_read = True
         for piece in stream.iterate_pieces():
             write(piece)
         assert stream.about is not None
         self._packing.content_bytes[self._shard.name] = stream.content_bytes
         return Made(files=stream.about.files, index=stream.index_bytes, index_crc=stream.about.index_crc)
+
+    def find_damage(self) -> WindlassError | None:
+        return None
 
 
 def _plan_loose(
@@ -102,10 +112,12 @@ def _plan_loose(
 ) -> Shipment:
     try:
         before = Folder(os.fsencode(known)) if known is not None else None
-        settings = Settings(name=name, shard_bytes=shard_bytes)
+        settings = Settings(name=name, shard_bytes=shard_bytes, classes=there.classes if there is not None else ())
         packing = plan_packing(choose_source(os.fsencode(source), kind), settings, before=before)
     except (ValueError, OSError) as problem:  # the shards' own errors are ValueErrors with words for people
-        raise UsageError(f"{source} cannot be packed: {problem}") from problem
+        raise UsageError(f"{source} cannot be packed: {problem}", done="nothing was sent") from problem
+    if not packing.count_alive():
+        raise UsageError(f"{source} holds no files that can be packed", done="nothing was sent")
 
     def make_card(shards: Sequence[Shard]) -> Card:
         planned = [
@@ -130,6 +142,8 @@ def _plan_loose(
         removed=tuple(shard.name for shard in there.shards) if there is not None and is_anew else (),
         told=lambda: tuple(packing.told.make_lines()),
         first_number=_find_free_number(there),
+        source=os.fsdecode(packing.source.path),
+        lost_files=packing.delta.dead_files if packing.delta else there.files if there is not None else 0,
     )
 
 
@@ -157,6 +171,18 @@ class _PackedJob:
             )
         return Made(files=self._shard.files, index=index, index_crc=self._shard.index_crc)
 
+    def find_damage(self) -> WindlassError | None:
+        path = os.fsencode(self._folder / self._shard.name)
+        index = os.fsencode(self._folder / name_index(self._shard.name))
+        damage = next(iter(verify_archive(path, index, self._shard)), None)
+        if damage is None:
+            return None
+        return DataDamaged(
+            f"{self._folder} itself is damaged, and was sent as it is: {damage.make_line()}",
+            hint=f"windlass data verify {quote(str(self._folder))}",
+            done="the data set at the site is as it was; shards that were whole stay there for the next time",
+        )
+
 
 def _plan_packed(source: Path, name: str, there: Card | None) -> Shipment:
     try:
@@ -173,6 +199,7 @@ def _plan_packed(source: Path, name: str, there: Card | None) -> Shipment:
         return Card(name, named, card.classes, card.columns, card.about, card.bytes)
 
     removed = tuple(one.name for one in there.shards if one.name not in used) if there else ()
+    renumbered = describe_numbers(there.classes, card.classes) if there else None
     is_same = there is not None and not new and make_card([]).as_json() == there.as_json()
     return Shipment(
         jobs=[_PackedJob(source, one) for one in new],
@@ -183,7 +210,10 @@ def _plan_packed(source: Path, name: str, there: Card | None) -> Shipment:
         is_delta=is_same or bool(used),
         is_empty=is_same,
         removed=removed,
+        told=lambda: (renumbered,) if renumbered else (),
         first_number=_find_free_number(there),
+        source=str(card.about.get("source") or source.absolute()),
+        lost_files=sum(one.alive for one in there.shards if one.name in removed) if there else 0,
     )
 
 

@@ -130,6 +130,9 @@ class Sender:
         except StreamFailed as failed:
             if failed.reply.kind != "damaged":
                 raise
+            problem = one.job.find_damage()
+            if problem is not None:
+                raise problem from failed
         # Once more, from its beginning: what lay there from before may have been another file's.
         return self._pour(stream, one.job, one.name, 0).result().values
 

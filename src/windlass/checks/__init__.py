@@ -114,6 +114,7 @@ CHECKS: dict[str, Check] = {
     "C417": data.data_is_missing,
     "C418": data_sets.set_is_not_there,
     "C419": data_sets.set_is_damaged,
+    "C420": data_sets.raw_files_travel_as_code,
     "C501": downloads.command_needs_the_internet,
     "C502": downloads.code_may_download,
     "C503": downloads.tracker_is_online,

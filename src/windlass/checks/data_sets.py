@@ -33,6 +33,26 @@ def set_is_not_there(case: Case) -> Iterator[Finding]:
         )
 
 
+def raw_files_travel_as_code(case: Case) -> Iterator[Finding]:
+    """The run reads a packed data set, and the plain files it was packed from go along with the code as well.
+
+    They lie in the project, and each run would carry them to the site once more, where nobody reads them. `exclude`
+    under [run] leaves them out; the packed data set stays where it is.
+    """
+    for one in case.data:
+        if not one.raw_folder:
+            continue
+        pattern = f'exclude = ["{one.raw_folder}/**"]'
+        files = f"{one.raw_files} file{'' if one.raw_files == 1 else 's'}"
+        yield Finding(
+            code="C420",
+            severity=Severity.WARNING,
+            message=f"{one.raw_folder}/ ({files}) travels with the code, and data.{one.name} is read packed",
+            hint=f"{pattern} under [run]",
+            fact="the files that go along with the run",
+        )
+
+
 def set_is_damaged(case: Case) -> Iterator[Finding]:
     """The data set is there and cannot be used as it is: half sent, its card damaged, or a shard of it gone.
 

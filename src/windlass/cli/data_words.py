@@ -45,7 +45,7 @@ def read_size_mb(text: str | None) -> int | None:
     try:
         return read_memory(text)
     except Unreadable as problem:
-        raise UsageError(f"{text[:80]!r} is no size: {problem}", hint="such as 512M or 4G") from problem
+        raise UsageError(f"{text[:80]!r} {problem}", hint="such as 512M or 4G") from problem
 
 
 # ---- the sets of a site

@@ -21,6 +21,8 @@ class DataSeen:
     is_partial: bool = False  # there is more: counting was given up
     is_here: bool = False  # seen on this laptop, and not (yet) at the site
     is_sent: bool = False  # it lies in the project, and goes along with the code
+    raw_folder: str | None = None  # of the project: what was packed into this data set, and goes along with the code
+    raw_files: int = 0
     oldest: float | None = None  # when the file that was used least recently was last used, seconds since 1970
 
 

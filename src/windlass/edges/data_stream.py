@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import secrets
+import select
 import subprocess
 import threading
 import time
@@ -26,6 +27,7 @@ _BLOCK = 1 << 20
 _WORDS_KEPT = 8000
 _LAST_WORDS_S = 2.0
 _BEAT_S = 10.0
+_PATIENCE_S = 900.0  # with a porter that says nothing: bringing a large shard to a busy disk takes minutes
 _PIPE_BYTES = 1 << 20  # the most an ordinary user may ask for
 
 Piece = Callable[[memoryview], None]
@@ -42,7 +44,14 @@ class StreamFailed(Exception):
 class DataStream:
     """`call` asks and waits, `post` asks and gives a future, `write` sends bytes that want no answer."""
 
-    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, hello_s: float = 40) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        hello_s: float = 40,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
         self._nonce = secrets.token_hex(12).encode()
         self._words = bytearray()
         self._noise = b""
@@ -56,6 +65,8 @@ class DataStream:
         self._writing = threading.Lock()
         self._asking = threading.Lock()
         self._last_sent = time.monotonic()
+        self._last_sign = time.monotonic()
+        self._patience_s = patience_s
         self.on_ack: Callable[[str, int], None] = lambda plan, written: None
         self._process = subprocess.Popen(
             argv,
@@ -98,6 +109,7 @@ class DataStream:
             raise StreamFailed(self._failed)
         header = json.dumps({"do": operation, "bytes": len(payload), **arguments}).encode() + b"\n"
         with self._writing:
+            self._last_sign = time.monotonic()
             self._write(memoryview(header), memoryview(payload))
 
     def close(self) -> None:
@@ -151,14 +163,15 @@ class DataStream:
             raise self._make_closed("protocol")
         return header
 
-    def _write(self, *views: memoryview) -> None:
-        """All of them, in as few calls as the pipe allows."""
+    def _write(self, *views: memoryview, is_sign: bool = True) -> None:
+        """All of them, in as few calls as the pipe allows. is_sign: that they are taken shows that somebody lives."""
         left = [view for view in views if len(view)]
         while left:
             try:
                 count = os.writev(self._stdin.fileno(), left)
             except (BrokenPipeError, ValueError, OSError) as error:
                 raise self._wait_for_end() from error
+            self._last_sign = time.monotonic() if is_sign else self._last_sign
             while left and count >= len(left[0]):
                 count -= len(left.pop(0))
             if left and count:
@@ -173,12 +186,26 @@ class DataStream:
         return self._closed or self._make_closed("ended")
 
     def _beat(self) -> None:
-        """A sign of life while nothing is to be sent; not in the middle of a frame."""
+        """A sign of life while nothing is to be sent; and an end to waiting for one that gives none."""
         while self._closed is None:
-            time.sleep(_BEAT_S / 4)
-            if time.monotonic() - self._last_sent > _BEAT_S:
-                with contextlib.suppress(ChannelClosed, StreamFailed):
-                    self.write("ping")
+            time.sleep(min(_BEAT_S, self._patience_s) / 4)
+            is_writing = self._writing.locked()
+            if (self._futures or is_writing) and time.monotonic() - self._last_sign > self._patience_s:
+                self._give_up("silent")
+                self._process.kill()  # whoever writes into its pipe is woken by that
+            elif time.monotonic() - self._last_sent > _BEAT_S:
+                self._ping()
+
+    def _ping(self) -> None:
+        """Not in the middle of a frame, and never waiting: a pipe that is full says enough."""
+        if not self._writing.acquire(blocking=False):
+            return
+        try:
+            with contextlib.suppress(ChannelClosed, OSError, ValueError):
+                if select.select([], [self._stdin], [], 0)[1]:
+                    self._write(memoryview(b'{"do": "ping", "bytes": 0}\n'), is_sign=False)
+        finally:
+            self._writing.release()
 
     def _hear_words(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -206,6 +233,8 @@ class DataStream:
     def _deal_with(self, header: dict[str, Any], payload: bytes) -> None:
         if not self._hello.done():
             self._hello.set_result(header)
+        elif "beat" in header:
+            pass  # something long goes on; that it was heard is enough
         elif "ack" in header:
             self.on_ack(str(header["plan"]), int(header["ack"]))
         elif "piece" in header:
@@ -236,6 +265,8 @@ class DataStream:
             future.set_exception(StreamFailed(reply))
 
     def _give_up(self, reason: str) -> None:
+        if self._closed is not None:  # it was given up before it ended
+            return
         self._closed = self._make_closed(reason)
         if not self._hello.done():
             self._hello.set_exception(self._closed)
@@ -274,6 +305,7 @@ class DataStream:
         piece = os.read(self._stdout.fileno(), _BLOCK)
         if not piece:
             raise EOFError
+        self._last_sign = time.monotonic()
         self._incoming += piece
 
     def _make_closed(self, reason: str, *, noise: str | None = None) -> ChannelClosed:

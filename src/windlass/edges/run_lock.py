@@ -9,12 +9,16 @@ from pathlib import Path
 from windlass.edges.files import make_private_folder
 
 
+class HeldAlready(Exception):
+    """Another process has it."""
+
+
 @contextmanager
-def hold_run(folder: Path, run_id: str) -> Iterator[None]:
-    """As long as it is held, nobody else says what became of the submission."""
+def hold_run(folder: Path, run_id: str, *, waits: bool = True) -> Iterator[None]:
+    """As long as it is held, nobody else says what became of the submission. HeldAlready where nobody waits for it."""
     make_private_folder(folder)
     path = _find(folder, run_id)
-    handle = _lock(path)
+    handle = _lock(path, waits=waits)
     try:
         yield
     finally:
@@ -42,11 +46,14 @@ def is_held(folder: Path, run_id: str) -> bool:
     return False
 
 
-def _lock(path: Path) -> int:
+def _lock(path: Path, *, waits: bool) -> int:
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise HeldAlready from None
         except OSError:  # a file system without locks: the deputy's own care must do
             return handle
         if _is_at(path, handle):

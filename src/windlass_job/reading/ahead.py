@@ -5,23 +5,32 @@ import itertools
 import queue
 import threading
 
+from windlass_job.reading.order import follow
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional, Sequence
+    from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional, Sequence, Union
 
-    from windlass_job.reading.shards import Shards
+    from windlass_job.reading.shards import Selection, Shards
 
 BLOCK = 64  # samples that are read at once
 WINDOW = 8  # blocks that the system is told ahead
 
 
-def iterate(shards: "Shards", numbers: "Iterable[int]", threads: int = 0) -> "Iterator[bytes]":
-    if threads > 0:
-        return iter_ahead(lambda block: [bytes(one) for one in shards.read_many(block)], _cut(numbers), threads)
-    return _iterate_told(shards, numbers)
+def iterate(source: "Union[Shards, Selection]", numbers: "Iterable[int]", threads: int = 0) -> "Iterator[bytes]":
+    """An `Order` is told of each content when it is handed out, not when it is read."""
+    source_numbers, hand_out = follow(numbers)
+    contents = _iterate_read(source, source_numbers, threads) if threads > 0 else _iterate_told(source, source_numbers)
+    for content in contents:
+        hand_out()
+        yield content
 
 
-def _iterate_told(shards: "Shards", numbers: "Iterable[int]") -> "Iterator[bytes]":
+def _iterate_read(source: "Union[Shards, Selection]", numbers: "Iterator[int]", threads: int) -> "Iterator[bytes]":
+    return iter_ahead(lambda block: [bytes(one) for one in source.read_many(block)], _cut(numbers), threads)
+
+
+def _iterate_told(shards: "Union[Shards, Selection]", numbers: "Iterator[int]") -> "Iterator[bytes]":
     """The system is told of a window: the disk then has many reads in flight, and sorts them itself."""
     waiting: "Deque[List[int]]" = collections.deque()
     for block in _cut(numbers):
@@ -92,10 +101,9 @@ class _Slot:
         return self.found
 
 
-def _cut(numbers: "Iterable[int]") -> "Iterator[List[int]]":
-    source = iter(numbers)
+def _cut(numbers: "Iterator[int]") -> "Iterator[List[int]]":
     while True:
-        block = list(itertools.islice(source, BLOCK))
+        block = list(itertools.islice(numbers, BLOCK))
         if not block:
             return
         yield block

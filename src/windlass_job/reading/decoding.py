@@ -8,7 +8,7 @@ from windlass_job.reading import libraries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Tuple
+    from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 MOST_PIXELS = 1 << 24  # of the buffer that simplejpeg decodes into again and again
 
@@ -109,16 +109,48 @@ DECODERS = (
 )
 
 
-def choose(name: "Optional[str]" = None) -> "List[Decoder]":
-    """The one that is wanted, or else the fastest that is there, and after it those that know other kinds of images."""
+# Which to turn to with images that the chosen one does not know: PyTorch last, whose import takes seconds.
+_FOR_OTHERS = ("opencv", "pillow", "torchvision")
+
+
+def choose(name: "Optional[str]" = None) -> Decoder:
+    """The one that is wanted, or else the fastest that is there. No other library is imported."""
     by_name = {one.name: one for one in DECODERS}
     if name is not None and name not in by_name:
         raise ValueError("there is no decoder {!r}: {}".format(name, ", ".join(by_name)))
     if name is not None:
         libraries.load(by_name[name].module, "decoder={!r}".format(name))
-    there = [one for one in DECODERS if one.is_there()]
-    if not there:
-        raise libraries.Missing(
-            "images need NumPy and a decoder: install one of {}".format(", ".join(one.name for one in DECODERS))
-        )
-    return sorted(there, key=lambda one: one.name != name)
+        return by_name[name]
+    for one in DECODERS:
+        if one.is_there():
+            return one
+    raise libraries.Missing("images need NumPy and a decoder: install one of {}".format(", ".join(by_name)))
+
+
+class Decoding:
+    """One thread's decoder, and for images that it does not know the others, imported when the first such comes."""
+
+    def __init__(self, name: "Optional[str]" = None) -> None:
+        self._chosen = choose(name)
+        self.plain, self._any_image = self._chosen.make()
+        self._others = [one for one in DECODERS if one.name in _FOR_OTHERS and one is not self._chosen]
+        self._others.sort(key=lambda one: _FOR_OTHERS.index(one.name))
+        self._made: "Dict[str, Any]" = {}
+
+    def decode_any(self, content: "memoryview") -> "Any":
+        problem = "nothing that is installed decodes such images"
+        for decode in self._iterate():
+            try:
+                return decode(content)
+            except Exception as error:  # each library has its own
+                problem = str(error)
+        raise Broken(problem)
+
+    def _iterate(self) -> "Iterator[Callable[..., Any]]":
+        if self._any_image is not None:
+            yield self._any_image
+        for one in self._others:
+            if one.name not in self._made:
+                self._made[one.name] = one.make()[1] if one.is_there() else None
+            if self._made[one.name] is not None:
+                yield self._made[one.name]

@@ -91,6 +91,8 @@ class Loader:
         return self.order.epoch
 
     def set_epoch(self, epoch: int) -> None:
+        if epoch != self.order.epoch:
+            self._yielded = 0
         self.order.set_epoch(epoch)
 
     def state_dict(self) -> "Dict[str, Any]":

@@ -6,6 +6,8 @@ count alone. With NumPy thousands are computed at once, and are the same numbers
 
 Positions are dealt like cards: of those left, rank r of W takes each W-th from the r-th on. What all ranks have taken
 is then always one stretch of positions, so that any other number of ranks can go on from its end.
+
+Where an epoch stands is what the training was handed. Who takes numbers ahead of it counts by `follow`.
 """
 
 import hashlib
@@ -17,7 +19,7 @@ from windlass_job.saving import world
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Sequence
+    from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 ROUNDS = 8
 REMAINDERS = ("wrap", "drop", "keep")
@@ -111,7 +113,7 @@ class Order:
         self.remainder = remainder
         self.epoch = 0
         self.start = 0  # positions of this epoch that were taken, by all ranks, before it was resumed
-        self.taken = 0  # since then, by this rank
+        self._round: "Optional[_Round]" = None  # what was handed out since then, to this rank
         self._is_resumed = False
         self._permutation: "Optional[Permutation]" = None
         if remainder not in REMAINDERS:
@@ -131,26 +133,33 @@ class Order:
         first = (self.rank if rank is None else rank) if self.remainder == "keep" else 0
         return max(0, left - first + self.world_size - 1) // self.world_size
 
-    def __iter__(self) -> "Iterator[int]":
-        self.begin()
-        return self._iterate(0, 1)
+    def __iter__(self) -> "Numbers":
+        return Numbers(self, self.begin(), 0)
 
-    def split(self, worker: int, workers: int) -> "Iterator[int]":
+    def split(self, worker: int, workers: int) -> "Numbers":
         """What one of several workers of this rank takes."""
-        self.begin()
-        return self._iterate(worker, workers)
+        current = self._round
+        if current is None or current.workers != workers or current.next[worker] is not None:
+            current = self.begin(workers)
+        return Numbers(self, current, worker)
 
     def set_epoch(self, epoch: int) -> None:
         """Another order; the one that was resumed goes on where it was."""
         if epoch != self.epoch:
-            self.epoch, self.start, self.taken, self._is_resumed, self._permutation = epoch, 0, 0, False, None
+            self.epoch, self.start, self._round, self._is_resumed, self._permutation = epoch, 0, None, False, None
 
-    def begin(self) -> None:
+    def begin(self, workers: int = 1) -> "_Round":
         """From the start of the epoch, or from where it was resumed, once."""
         if not self._is_resumed:
             self.start = 0
         self._is_resumed = False
-        self.taken = 0
+        self._round = _Round(len(self), workers)
+        return self._round
+
+    @property
+    def taken(self) -> int:
+        """How many samples this rank was handed since the epoch was begun or resumed."""
+        return 0 if self._round is None else self._round.count()
 
     def numbers(self, first: int, after: int) -> "List[int]":
         """The samples that this rank takes as its first-th and following, from where the epoch was resumed."""
@@ -166,8 +175,9 @@ class Order:
         return self._permutation.take(positions)
 
     def state_dict(self, taken: "Optional[int]" = None) -> "Dict[str, Any]":
-        """Where this epoch stands, the same on all ranks. taken: samples of this rank that the training has used,
-        where something between has asked for more, such as PyTorch's DataLoader."""
+        """Where this epoch stands, the same on all ranks: behind what the order, or `Shards.iterate` of it, has handed
+        out. taken: samples of this rank that the training has used, where something else has asked for more, such as
+        PyTorch's DataLoader."""
         used = self.taken if taken is None else taken
         start = self.start + used * self.world_size
         epoch = self.epoch
@@ -184,13 +194,61 @@ class Order:
                 )
             )
         self.seed, self.shuffle = state["seed"], state["shuffle"]
-        self.epoch, self.start, self.taken = state["epoch"], state["start"], 0
+        self.epoch, self.start, self._round = state["epoch"], state["start"], None
         self._is_resumed, self._permutation = True, None
 
-    def _iterate(self, first: int, step: int) -> "Iterator[int]":
-        total, block = len(self), _BLOCK // step * step or step
-        for begin in range(0, total, block):
-            for at, number in enumerate(self.numbers(begin, min(begin + block, total))):
-                if at % step == first:
-                    self.taken = begin + at + 1
-                    yield number
+
+class _Round:
+    """How much of one iteration was handed out; its workers, if they are in one process, share it."""
+
+    def __init__(self, total: int, workers: int) -> None:
+        self.total, self.workers = total, workers
+        self.next: "List[Optional[int]]" = [None] * workers  # that each is to hand out; None: it is not of this process
+
+    def count(self) -> int:
+        """Those before the first that is missing. Workers in other processes are taken to be as far as those here."""
+        known = [one for one in self.next if one is not None]
+        first = min(known) if known else 0
+        if first >= self.total:
+            return self.total
+        return first if len(known) == self.workers else first // self.workers * self.workers
+
+
+class Numbers:
+    """The numbers of one iteration, or of one worker's part of it. A number that is taken counts as handed out."""
+
+    def __init__(self, order: Order, current: _Round, worker: int) -> None:
+        self.ahead = _iterate(order, current, worker)  # the same, not counted
+        self._round, self._worker = current, worker
+        self._next = current.next[worker] = worker
+
+    def __iter__(self) -> "Iterator[int]":
+        return self
+
+    def __next__(self) -> int:
+        number = next(self.ahead)
+        self.hand_out()
+        return number
+
+    def hand_out(self) -> None:
+        """The training gets the next one now."""
+        self._next += self._round.workers
+        self._round.next[self._worker] = self._next
+
+
+def follow(numbers: "Iterable[int]") -> "Tuple[Iterator[int], Callable[[], None]]":
+    """For who takes numbers ahead of the training: they, and what to call whenever a sample is handed out."""
+    source = iter(numbers)
+    return (source.ahead, source.hand_out) if isinstance(source, Numbers) else (source, _count_nothing)
+
+
+def _count_nothing() -> None:
+    """Numbers that come from no order have nobody to tell."""
+
+
+def _iterate(order: Order, current: _Round, worker: int) -> "Iterator[int]":
+    step = current.workers
+    block = _BLOCK // step * step or step
+    for begin in range(0, current.total, block):
+        for number in order.numbers(begin, min(begin + block, current.total))[worker::step]:
+            yield number

@@ -25,7 +25,7 @@ class Images:
         if crop not in cropping.CROPS:
             raise ValueError("crop is one of {}, not {!r}".format(", ".join(sorted(cropping.CROPS)), crop))
         self.size, self.crop, self.flip, self.keep_crops = size, crop, flip, keep_crops
-        self.decoder = decoding.choose(decoder)[0].name
+        self.decoder = decoding.choose(decoder).name
         self.shape = (size, size, 3)
         # Room for the usual crop; a larger one is resized where it was decoded.
         self.least_bytes = 3 * size * size
@@ -41,9 +41,8 @@ class Picture:
     def __init__(self, recipe: Images) -> None:
         self._recipe = recipe
         self._crop = cropping.CROPS[recipe.crop]
-        decoders = [one.make() for one in decoding.choose(recipe.decoder)]
-        self._plain = decoders[0][0]
-        self._any = [any_image for _, any_image in decoders if any_image is not None]
+        self._decoding = decoding.Decoding(recipe.decoder)
+        self._plain = self._decoding.plain
         self._resize: "Optional[Callable[[Any, Any], None]]" = None
         self._numpy = libraries.load("numpy", "decoding")
 
@@ -75,7 +74,7 @@ class Picture:
             if picture.shape[0] != height:
                 box = cropping.shrink_box(box, shrink, *picture.shape[:2])
         else:
-            picture = self._decode_any(content)
+            picture = self._decoding.decode_any(content)
             box = self._crop(picture.shape[0], picture.shape[1], size, dice)
         top, left, height, width = box
         return picture[top : top + height, left : left + width], self._recipe.flip and dice.roll() < 0.5
@@ -96,15 +95,6 @@ class Picture:
 
     def _as_pixels(self, picture: "Any") -> "Any":
         return self._numpy.ascontiguousarray(picture).view("V3")[..., 0]
-
-    def _decode_any(self, content: "memoryview") -> "Any":
-        problem = "no decoder for it is installed"
-        for decode in self._any:
-            try:
-                return decode(content)
-            except Exception as error:  # each library has its own
-                problem = str(error)
-        raise decoding.Broken(problem)
 
 
 class Coded:
@@ -147,11 +137,13 @@ class CodedPicture:
 
 
 class Arrays:
-    """What a function of the user's makes of a content: arrays of one shape and type."""
+    """What a function of the user's makes of a content: arrays, tensors or numbers, of one shape and type."""
 
     keep_crops = False
 
-    def __init__(self, decode: "Callable[[memoryview], Any]", example: "Any") -> None:
+    def __init__(self, decode: "Callable[[memoryview], Any]", made: "Any") -> None:
+        """made: what it makes of the first sample."""
+        example = _as_array(made)
         self.decode = decode
         self.shape, self.dtype = example.shape, example.dtype.str
         self.sample_bytes = self.least_bytes = example.nbytes
@@ -160,11 +152,30 @@ class Arrays:
         return self
 
     def put(self, content: "memoryview", dice: Dice, place: "Place") -> int:
-        made = self.decode(content)
+        made = _as_array(self.decode(content))
         if made.shape != self.shape:
             raise decoding.Broken("its shape is {}, and that of the first sample {}".format(made.shape, self.shape))
-        place.take(self)[...] = made
+        out = place.take(self)
+        if made.dtype.str != self.dtype and not libraries.load("numpy", "arrays").can_cast(made.dtype, out.dtype):
+            raise decoding.Broken("its type is {}, and that of the first sample {}".format(made.dtype, out.dtype))
+        out[...] = made
         return place.after
+
+
+def _as_array(made: "Any") -> "Any":
+    numpy = libraries.load("numpy", "arrays")
+    try:
+        found = numpy.asarray(made)
+        # Text that is an array already was meant to be one.
+        if found.dtype.kind not in ("O" if isinstance(made, numpy.ndarray) else "OSU"):
+            return found
+        problem = ""
+    except Exception as error:  # a list of lists of different lengths, a tensor of a GPU or of a type of its own
+        problem = ": {}".format(error)
+    raise TypeError(
+        "the function given as decode= must return an array of NumPy, a tensor of the CPU or a number, of the same "
+        "shape for every sample; it returned {}{}".format(type(made).__name__, problem)
+    )
 
 
 class Place:

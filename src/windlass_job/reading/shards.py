@@ -13,6 +13,7 @@ import zlib
 
 from windlass_job import disk
 from windlass_job.reading import ahead, many
+from windlass_job.reading.finding import find
 from windlass_job.reading.handles import Handles, with_enough_handles
 from windlass_job.shards.card import load_card
 from windlass_job.shards.compressing import SUFFIX, restore
@@ -33,16 +34,18 @@ class ReadFailed(OSError):
 
 
 class Shards:
-    """Files are counted over all shards, those that were removed or replaced left out: 0 to len - 1.
+    """A packed data set: `shards[7]`, `shards["train/cat/1.jpg"]`, `shards[100:200]`, `for content in shards`.
 
+    path: its folder, or its name in the run file. Files are counted over all shards, those that were removed or
+    replaced left out: 0 to len - 1.
     check: compare each content with the checksum that it was packed with (a quarter of a second a gigabyte).
     Any number of threads may read. Processes that are forked or unpickled open files of their own.
     """
 
     def __init__(self, path: "Union[str, bytes, os.PathLike[str]]", check: bool = False) -> None:
-        self.path = os.fsdecode(path)
+        self.path = find(os.fsdecode(path))
         self.check = check
-        self._folder = os.path.abspath(os.fsencode(path))
+        self._folder = os.path.abspath(os.fsencode(self.path))
         self.card = load_card(self._folder)
         self._is_compressed = bool(self.card.about.get("compressed"))
         self.is_plain = not (check or self._is_compressed)  # contents are the bytes of the shard, taken on trust
@@ -125,16 +128,21 @@ class Shards:
         many.advise(self, numbers)
 
     def iterate(self, numbers: "Iterable[int]", threads: int = 0) -> "Iterator[bytes]":
-        """Contents one after another; what comes next is fetched ahead. threads: read ahead in so many of them."""
+        """Contents one after another; what comes next is fetched ahead. threads: read ahead in so many of them.
+
+        numbers: any, or an `Order`, whose `state_dict()` then tells what was handed out, whatever was fetched.
+        """
         return ahead.iterate(self, numbers, threads)
 
     # ---- about the samples --------------------------------------------------------------------------
 
     @property
     def classes(self) -> "Tuple[str, ...]":
+        """The names of the classes: that of a sample is `classes[label(number)]`."""
         return self.card.classes
 
     def name(self, number: int) -> str:
+        """The file's path in the folder that was packed."""
         shard, at = self.locate(number)
         name = self.get_index(shard).get_name(at)
         is_ours = self._is_compressed and name.endswith(SUFFIX)
@@ -147,6 +155,7 @@ class Shards:
         return None if found == NO_CLASS else found
 
     def columns(self, number: int) -> "Dict[str, Any]":
+        """What else was packed with it, such as a caption."""
         shard, at = self.locate(number)
         return self.get_index(shard).get_columns(at)
 
@@ -162,6 +171,7 @@ class Shards:
         return None
 
     def select(self, numbers: "Sequence[int]") -> "Selection":
+        """These samples, in this order."""
         return Selection(self, numbers)
 
     def under(self, prefix: "Union[str, bytes]") -> "Selection":
@@ -184,6 +194,7 @@ class Shards:
         return shard, number + shift
 
     def get_index(self, shard: int) -> Index:
+        """Names, places and sizes of one shard's files."""
         found = self._indexes.get(shard)
         return found if found is not None else self._load_index(shard)
 
@@ -200,6 +211,7 @@ class Shards:
         return part
 
     def close(self) -> None:
+        """Close its files; they are opened again when something is read."""
         self._parts = [None] * len(self._parts)
         self._handles.close()
 
@@ -272,7 +284,7 @@ class Shards:
 
 
 class Selection:
-    """Some samples of a data set, in an order of one's own; reads like the whole."""
+    """Some samples of a data set, in an order of one's own; its methods are those of `Shards`."""
 
     def __init__(self, shards: Shards, numbers: "Sequence[int]") -> None:
         self.shards = shards
@@ -306,7 +318,7 @@ class Selection:
         self.shards.advise([self.numbers[at] for at in ats])
 
     def iterate(self, ats: "Iterable[int]", threads: int = 0) -> "Iterator[bytes]":
-        return self.shards.iterate((self.numbers[at] for at in ats), threads)
+        return ahead.iterate(self, ats, threads)
 
     def name(self, at: int) -> str:
         return self.shards.name(self.numbers[at])

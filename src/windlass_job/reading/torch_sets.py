@@ -4,9 +4,11 @@ The classes are made when they are first asked for, because only then PyTorch ma
 to make them again.
 """
 
+import itertools
+
 from windlass_job.reading import decoding, libraries
 from windlass_job.reading.ahead import BLOCK
-from windlass_job.reading.order import Order
+from windlass_job.reading.order import Order, follow
 from windlass_job.reading.recipe import find_label
 
 TYPE_CHECKING = False
@@ -62,16 +64,14 @@ def make_function(decode: "Any") -> "Callable[[Any], Any]":
     from windlass_job.reading.cropping import read_head
 
     numpy = libraries.load("numpy", "decoding")
-    makers = [one.make() for one in decoding.choose(None if decode == "auto" else decode)]
-    plain, others = makers[0][0], [any_image for _, any_image in makers if any_image is not None]
+    chosen = decoding.Decoding(None if decode == "auto" else decode)
+    plain = chosen.plain
 
     def decode_image(content: "Any") -> "Any":
         head = read_head(content)
         if plain is not None and head is not None and head[2] in (1, 3):
             return numpy.array(plain(content, head[0], head[1], 1))
-        if not others:
-            raise decoding.Broken("it is no JPEG, and nothing that is installed decodes other images")
-        return others[0](content)
+        return chosen.decode_any(content)
 
     return decode_image
 
@@ -135,12 +135,10 @@ def make_iterable(
 
 
 def _iterate(samples: Samples, numbers: "Iterable[int]") -> "Iterator[Any]":
-    block: "List[int]" = []
-    for number in numbers:
-        block.append(number)
-        if len(block) == BLOCK:
-            for one in samples.get(block):
-                yield one
-            block = []
-    for one in samples.get(block):
-        yield one
+    source, hand_out = follow(numbers)
+    block = list(itertools.islice(source, BLOCK))
+    while block:
+        for one in samples.get(block):
+            hand_out()
+            yield one
+        block = list(itertools.islice(source, BLOCK))

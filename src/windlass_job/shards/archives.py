@@ -16,6 +16,7 @@ import zlib
 from windlass_job import disk
 from windlass_job.shards import told as words
 from windlass_job.shards.cutting import Batch
+from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.naming import make_stored_name
 from windlass_job.shards.readers import Member, MemberReader
 from windlass_job.shards.sorting import Sorter
@@ -47,7 +48,7 @@ class _Archive:
         self.words = "the members of " + disk.as_text(os.path.basename(self.path))
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
-        self.classes = known
+        self.classes = number_classes((), known)
         members = Sorter(scratch)
         for number, (name, size, mtime, where) in enumerate(self._find_safely(told)):
             members.add(name, json.dumps([number, size, mtime, where]).encode("ascii"))

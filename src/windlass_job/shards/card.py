@@ -6,6 +6,7 @@ or removed stays in its shard and is listed as dead; its successor lies in a lat
 
 import json
 import os
+import re
 
 from windlass_job import disk
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 CARD = "dataset.json"
 FORMAT = "windlass-shards/1"
+_SHARD = re.compile(rb"shard-\d+\.(tar|idx)$")
 
 
 class CardDamaged(ValueError):
@@ -95,6 +97,33 @@ def load_card(folder: bytes) -> Card:
         raise CardDamaged("{} is no packed data set: there is no {} in it".format(disk.as_text(folder), CARD))
     except CardDamaged as problem:
         raise CardDamaged("{}: {}".format(disk.as_text(path), problem))
+
+
+def is_packed(folder: bytes) -> bool:
+    """Whether a data set lies there, perhaps a damaged one. Other programs have files named dataset.json too."""
+    if not os.path.isfile(os.path.join(folder, os.fsencode(CARD))):
+        return False
+    try:
+        load_card(folder)
+    except CardDamaged:
+        return any(_SHARD.match(name) and name.endswith(b".idx") for name in os.listdir(folder))
+    return True
+
+
+def list_others(folder: bytes) -> "List[bytes]":
+    """What lies beside a data set in its folder and is no part of it; hidden files do not count."""
+    try:
+        named = {os.fsencode(one.name)[: -len(".tar")] for one in load_card(folder).shards}
+    except CardDamaged:
+        named = set()
+    return sorted(
+        name
+        for name in os.listdir(folder)
+        if not name.startswith(b".")
+        and name != os.fsencode(CARD)
+        and not _SHARD.match(name)
+        and os.path.splitext(name)[0] not in named
+    )
 
 
 def read_card(content: bytes) -> Card:

@@ -2,12 +2,15 @@
 
 import os
 
+from windlass_job import disk
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List, Optional, Tuple
+    from typing import Any, Dict, List, Optional, Tuple
 
 SPLITS = frozenset((b"train", b"training", b"val", b"valid", b"validation", b"dev", b"test", b"testing", b"eval"))
 TABLES = (b"metadata.csv", b"metadata.jsonl")  # as Hugging Face's imagefolder and audiofolder have them
+_SHOWN = 5
 MOST_CLASSES = 100000  # more are no classes but a way to keep folders small
 
 
@@ -19,6 +22,28 @@ class Layout:
         self.depth = depth
         self.words = words
         self.tables = tables  # names of files
+
+
+class Wished(tuple):  # type: ignore[type-arg]
+    """Classes of before, whose numbers are kept if all of them are still there: none is left without files."""
+
+
+def number_classes(labels: "Any", known: "Tuple[str, ...]") -> "Tuple[str, ...]":
+    """Those that have a number keep it; numbers sort as numbers."""
+    if isinstance(known, Wished):
+        known = tuple(known) if set(known) <= set(labels) else ()
+    new = set(labels) - set(known)
+    if new and all(label.isdigit() for label in new):
+        return known + tuple(sorted(new, key=lambda label: (int(label), label)))
+    return known + tuple(sorted(new, key=disk.as_path))
+
+
+def describe_numbers(before: "Tuple[str, ...]", now: "Tuple[str, ...]") -> "Optional[str]":
+    """Which classes have another number than before, in words."""
+    old = {name: number for number, name in enumerate(before)}
+    moved = ["{} is {}, was {}".format(name, at, old[name]) for at, name in enumerate(now) if old.get(name, at) != at]
+    more = ", …" if len(moved) > _SHOWN else ""
+    return "classes are numbered anew: {}{}".format(", ".join(moved[:_SHOWN]), more) if moved else None
 
 
 def look(top: bytes) -> Layout:

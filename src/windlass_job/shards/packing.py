@@ -12,7 +12,7 @@ import sys
 from zlib import crc32
 
 from windlass_job import disk
-from windlass_job.shards import compressing, cutting
+from windlass_job.shards import compressing, cutting, layouts
 from windlass_job.shards.card import CARD, Card, Shard, save_card
 from windlass_job.shards.cutting import Plan
 from windlass_job.shards.deltas import Delta
@@ -37,7 +37,10 @@ _NUMBER = re.compile(r"shard-(\d+)\.tar$")
 
 
 class Settings:
-    """shard_bytes, workers: 0 to choose. anew: as if nothing had been packed. first_shard: least number of new ones."""
+    """shard_bytes, workers: 0 to choose. anew: all again.
+
+    classes: of a data set that is replaced and is not at hand.
+    """
 
     def __init__(
         self,
@@ -50,7 +53,8 @@ class Settings:
         anew: bool = False,
         by_content: bool = True,
         most_files: int = cutting.MOST_FILES,
-        first_shard: int = 0,
+        classes: "Tuple[str, ...]" = (),
+        may_be_empty: bool = True,
     ) -> None:
         self.name = name
         self.nodes = nodes
@@ -61,7 +65,8 @@ class Settings:
         self.anew = anew
         self.by_content = by_content
         self.most_files = most_files
-        self.first_shard = first_shard
+        self.classes = classes
+        self.may_be_empty = may_be_empty
 
 
 def plan_packing(
@@ -122,15 +127,22 @@ class Packing:
         return self._cutter.shards
 
     def _iterate(self) -> "Iterator[Batch]":
-        before, settings, known = self._before, self.settings, ()  # type: Optional[Folder], Settings, Tuple[str, ...]
+        before, settings = self._before, self.settings
         if before is None or settings.anew or not can_grow(before, self.source):
-            return self.source.iterate(self.told, known, self._scratch)  # type: ignore[no-any-return]
+            return self._iterate_all(settings.classes if before is None else before.card.classes)
         self.delta = Delta(before, self.source.open_reader(), settings.by_content)
         return self.delta.select(self.source.iterate(self.told, before.card.classes, self._scratch))
 
+    def _iterate_all(self, classes: "Tuple[str, ...]") -> "Iterator[Batch]":
+        """classes: with the numbers that trained models know."""
+        batches: "Iterator[Batch]" = self.source.iterate(self.told, layouts.Wished(classes), self._scratch)
+        renumbered = layouts.describe_numbers(classes, self.source.classes)
+        if renumbered is not None:
+            self.told.notes.append(renumbered)
+        return batches
+
     def _make_cutter(self, shard_bytes: int) -> cutting.Cutter:
-        number = max(_find_next_number(self._before), self.settings.first_shard)
-        return cutting.Cutter(shard_bytes, number, self.settings.most_files)
+        return cutting.Cutter(shard_bytes, _find_next_number(self._before), self.settings.most_files)
 
     def _count_certain(self) -> int:
         if self.settings.compress:  # whether it pays is known at the end
@@ -157,9 +169,17 @@ class Packing:
         """Nothing is new and nothing is gone."""
         return self.delta is not None and not self.plan.files and not self.delta.dead_files
 
-    def stream(self, shard: "ShardPlan", told: "Optional[Told]" = None) -> ShardStream:
+    def count_alive(self) -> int:
+        """Files that the data set will have."""
+        if self._before is None or self.delta is None:
+            return self.plan.files
+        return self._before.card.files - self.delta.dead_files + self.plan.files
+
+    def stream(self, shard: "ShardPlan", told: "Optional[Told]" = None, again: bool = False) -> ShardStream:
+        """again: it was read before; an archive that is read from its beginning to its end is opened once more."""
         compress = self.compression is not None and self.compression.pays
-        return ShardStream(self.plan, shard, self._get_reader(), told or self.told, compress)
+        reader = self.source.open_reader() if again else self._get_reader()
+        return ShardStream(self.plan, shard, reader, told or self.told, compress)
 
     def make_card(self, shards: "List[Shard]") -> Card:
         """The data set with these new shards."""
@@ -311,6 +331,8 @@ def _refuse_inside(folder: bytes, source: bytes) -> None:
 def _finish(packing: Packing, folder: bytes, before: "Optional[Folder]", writer: Writer) -> Packed:
     if packing.is_empty and before is not None:
         return Packed(before.card, packing, 0)
+    if not packing.settings.may_be_empty and not packing.count_alive():
+        raise PackFailed("{} holds no files that can be packed".format(disk.as_text(packing.source.path)))
     made = writer.write_rest()
     card = packing.make_card(made)
     save_card(card, folder)

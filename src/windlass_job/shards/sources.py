@@ -8,8 +8,10 @@ from windlass_job import disk
 from windlass_job.shards import layouts
 from windlass_job.shards import told as words
 from windlass_job.shards.archives import TarSource, ZipSource
+from windlass_job.shards.card import CARD, is_packed, list_others
 from windlass_job.shards.cutting import Batch
 from windlass_job.shards.index import NO_CLASS
+from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.naming import name_below
 from windlass_job.shards.readers import FileReader
 from windlass_job.shards.sorting import Sorter
@@ -34,10 +36,25 @@ def choose_source(
     if kind == "auto":
         kind = _guess(path)
     if kind == "folder":
+        _refuse_packed(path)
         return FolderSource(path, follow_folders, labels)
     if labels is not None:
         raise NoFolder("{} is no folder, and a table of labels is for the files of one".format(disk.as_text(path)))
     return KINDS[kind](path)
+
+
+def _refuse_packed(path: bytes) -> None:
+    """Shards must not become samples of another data set."""
+    if not is_packed(path):
+        return
+    others = list_others(path)
+    if not others:
+        raise NoFolder("{} is a packed data set already".format(disk.as_text(path)))
+    shown = ", ".join(disk.as_text(name) for name in others[:3]) + (", …" if len(others) > 3 else "")
+    raise NoFolder(
+        "{0} holds a packed data set ({1} and its shards) and other files ({2}): move one of them away, such as "
+        "mkdir {0}-packed && mv {0}/{1} {0}/shard-* {0}-packed/".format(disk.as_text(path), CARD, shown)
+    )
 
 
 def _guess(path: bytes) -> str:
@@ -229,14 +246,6 @@ class _Rows:
             before = record
         if before is not None:
             yield _read_row(*before)
-
-
-def number_classes(labels: "Any", known: "Tuple[str, ...]") -> "Tuple[str, ...]":
-    """Those that have a number keep it; numbers sort as numbers."""
-    new = set(labels) - set(known)
-    if new and all(label.isdigit() for label in new):
-        return known + tuple(sorted(new, key=lambda label: (int(label), label)))
-    return known + tuple(sorted(new, key=disk.as_path))
 
 
 def _read_row(name: bytes, value: bytes) -> "Tuple[bytes, bytes, Optional[str], Dict[str, Any]]":

@@ -27,6 +27,7 @@ class Told:
     def __init__(self) -> None:
         self.counts = {}  # type: Dict[str, int]
         self.examples = {}  # type: Dict[str, List[str]]
+        self.notes = []  # type: List[str] # about the whole
 
     def add(self, kind: str, name: bytes) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -46,7 +47,7 @@ class Told:
 
     def make_lines(self) -> "List[str]":
         """For people, one line a kind."""
-        lines = []
+        lines = list(self.notes)
         for kind in sorted(self.counts):
             shown = ", ".join(repr(name) for name in self.examples[kind])
             more = ", …" if self.counts[kind] > len(self.examples[kind]) else ""

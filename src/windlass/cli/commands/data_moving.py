@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
 _KINDS = click.Choice(["auto", "folder", "list", "table", "tar", "zip"])
 _KIND = click.option("--source-kind", "kind", type=_KINDS, default="auto", show_default=True, help="What SOURCE is.")
-_SHARD = click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: chosen from the data and --nodes.")
 
 
 @click.command("pack")
 @click.argument("source")
 @click.argument("target", required=False)
-@click.option("--name", help="Of the data set; default: the target's, else the source's.")
+@click.option("--name", help="Of the data set; default: the target's, with --on the source's.")
 @click.option("--nodes", default=1, show_default=True, type=click.IntRange(1), help="Nodes that will read it at once.")
-@_SHARD
+@click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: chosen from the data and --nodes.")
 @_KIND
 @click.option("--labels", metavar="TABLE", help="A CSV of paths and labels about the files of the folder SOURCE.")
 @click.option("--compress", is_flag=True, help="Where a trial shows that it pays.")
@@ -172,9 +171,10 @@ def _name_from(path: str) -> str:
 @_ON
 @click.option("--to", metavar="PATH", help="A folder at the site; default: the site's own data folder.")
 @click.option("--streams", type=click.IntRange(1, 32), help="Connections at once; default: by the way's delay.")
-@_SHARD
+@click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: chosen from the amount.")
 @_KIND
 @click.option("--anew", is_flag=True, help="All of it again, in place of what is there.")
+@click.option("--replace", is_flag=True, help="Where most of a data set that came from another source would go.")
 @click.option("--background", is_flag=True, help="Go on without this terminal; `windlass data sends` tells.")
 @click.option("--with", "way", type=click.Choice(["globus", "rsync"]), help="Another way than our own.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask when it takes long.")
@@ -212,6 +212,7 @@ def send(
         streams=int(values["streams"]) if values["streams"] else None,
         shard_bytes=read_size_bytes(values["shard_size"]),
         anew=bool(values["anew"]),
+        replace=bool(values["replace"]),
         kind=str(values["kind"]),
     )
     with open_session(output) as session, Progress(output, "sending") as progress:
@@ -245,11 +246,20 @@ def _make_decision(output: Output, *, yes: bool) -> "Callable[[Estimate], None]"
     return decide
 
 
+def _name_copy(path: str) -> str:
+    """The name it has there, with its ending."""
+    name = path.rstrip("/").rpartition("/")[2].lstrip("$~")
+    return name if name not in ("", ".", "..") else "data"
+
+
 @click.command("get")
 @click.argument("what", metavar="NAME|PATH")
 @click.argument("target", type=click.Path(path_type=Path), required=False)
 @_ON
 @click.option("--extract", is_flag=True, help="As plain files.")
+@click.option(
+    "--force", is_flag=True, help="With --extract: among files that are there, and over those of the same name."
+)
 @click.option("--streams", type=click.IntRange(1, 32), help="Connections at once.")
 @click.pass_obj
 def get(
@@ -259,24 +269,29 @@ def get(
     target: Path | None,
     site_name: str | None,
     extract: bool,
+    force: bool,
     streams: int | None,
 ) -> None:
     """Bring a data set, a folder or a file of the site here.
 
     Only what is not here yet travels.
+    A data set comes into a folder that is new, empty, or holds it already.
 
     \b
     Examples:
       windlass data get imagenet --on narval
+      windlass data get imagenet plain/ --extract --on narval
       windlass data get '$SCRATCH/results' results/ --on narval
     """
     from windlass.app.getting_data import get as get_set
     from windlass.cli.data_words import show_got
 
-    into = target or Path(_name_from(what))
+    into = target or Path(_name_copy(what))
     with open_session(output) as session, Progress(output, "fetching") as progress:
         site = session.site(read_site_name(site_name))
-        got = get_set(session, site, what, into, extract=extract, streams=streams, progress=progress.update)
+        got = get_set(
+            session, site, what, into, extract=extract, force=force, streams=streams, progress=progress.update
+        )
     if output.as_json:
         output.show_json({"got": got})
         return

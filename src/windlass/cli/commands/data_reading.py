@@ -9,7 +9,12 @@ from windlass.cli.output import Output, make_printable
 from windlass.cli.progress import Progress
 from windlass.errors import DataDamaged, ExitCode
 
-_ON = click.option("--on", "site_name", metavar="SITE", help="At this site, where it lies; default: here, by its path.")
+_ON = click.option(
+    "--on",
+    "site_name",
+    metavar="SITE",
+    help="At this site; default: here if it is a PATH, at run.site if it is a NAME.",
+)
 _MOST_SHOWN = 50
 _FORCE = click.option("--force", is_flag=True, help="Write over files that are there.")
 
@@ -30,8 +35,7 @@ def verify(output: Output, /, what: str, site_name: str | None) -> int:
       windlass data verify imagenet --on narval
     """
     from windlass.app.data_info import is_here
-    from windlass.app.data_sets import find_set
-    from windlass.app.data_taking import verify_here, verify_there
+    from windlass.app.data_taking import find_packed, verify_here, verify_there
     from windlass.cli.data_words import format_count, format_damage
     from windlass.core.units import format_bytes
 
@@ -40,7 +44,7 @@ def verify(output: Output, /, what: str, site_name: str | None) -> int:
             found = verify_here(Path(what).expanduser(), progress.update)
         else:
             site = session.site(read_site_name(site_name))
-            found = verify_there(session, site, find_set(session, site, what).set.path, progress.update)
+            found = verify_there(session, site, find_packed(session, site, what), progress.update)
     if output.as_json:
         output.show_json({"verified": found})
         return int(ExitCode.FAILED if found.count else ExitCode.OK)
@@ -79,8 +83,7 @@ def extract(
       windlass data extract imagenet '$SCRATCH/plain' --on narval
     """
     from windlass.app.data_info import is_here
-    from windlass.app.data_sets import find_set
-    from windlass.app.data_taking import extract_here, extract_there
+    from windlass.app.data_taking import extract_here, extract_there, find_packed
     from windlass.cli.data_words import format_count
     from windlass.core.units import format_bytes
 
@@ -90,7 +93,7 @@ def extract(
             done = extract_here(place, Path(target).expanduser(), only, force=force, progress=progress.update)
         else:
             site = session.site(read_site_name(site_name))
-            path = find_set(session, site, what).set.path
+            path = find_packed(session, site, what)
             done = extract_there(session, site, path, target, only, force=force, progress=progress.update)
     if output.as_json:
         output.show_json({"extracted": done})

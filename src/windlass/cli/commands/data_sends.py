@@ -95,8 +95,10 @@ def sends(output: Output, /, stop_id: str | None) -> None:
 
     with open_session(output) as session:
         if stop_id is not None:
-            stop(session, stop_id)
-            output.tell(f"{stop_id} is stopped; what arrived whole stays, and sending again goes on from there")
+            if stop(session, stop_id).state == "done":
+                output.tell(f"{stop_id} was done before it could be stopped")
+            else:
+                output.tell(f"{stop_id} is stopped; what arrived whole stays, and sending again goes on from there")
         found = list_sends(session)
     if output.as_json:
         output.show_json({"sends": found})

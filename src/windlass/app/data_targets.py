@@ -1,0 +1,75 @@
+"""Where fetched data may be written: where nothing is, or where this very data set lies. Nobody's files are mixed."""
+
+import os
+import zlib
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from windlass.edges.downloads import PARTS
+from windlass.errors import UsageError
+from windlass_job.shards.card import CARD, Card, CardDamaged, list_others, load_card
+from windlass_job.shards.index import name_index
+
+Again = Callable[[Path], str]  # the same command with another target
+_UNTOUCHED = "nothing was written"
+
+
+def check_set_target(folder: Path, card: Card, again: Again) -> None:
+    """For a packed data set."""
+    if not is_used(folder) or _holds(folder, card):
+        return
+    others = [os.fsdecode(one) for one in list_others(os.fsencode(folder))]
+    what = f"other files ({_list_few(others)})" if others else "another data set"
+    raise UsageError(
+        f"{folder} holds {what}: {card.name} is not written among them",
+        hint=f"{again(suggest(folder))}",
+        done=_UNTOUCHED,
+    )
+
+
+def check_extract_target(folder: Path, aside: Path, again: Again) -> None:
+    """For plain files. aside: the packed set, there while they are written: what was begun is gone on with."""
+    if not is_used(folder) or (aside / CARD).is_file():
+        return
+    raise UsageError(
+        f"{folder} is there already, with files in it: others are not written among them",
+        hint=f"{again(suggest(folder, 'plain'))} --extract\n"
+        f"or --force, which writes over files of the same name in {folder}",
+        done=_UNTOUCHED,
+    )
+
+
+def is_used(folder: Path) -> bool:
+    """Whether something lies there that is not ours to add to."""
+    if folder.is_symlink() or folder.exists():
+        return not folder.is_dir() or any(folder.iterdir())
+    return False
+
+
+def suggest(folder: Path, ending: str = "packed") -> Path:
+    """pets -> pets-packed, or pets-packed-2 where that is taken too."""
+    names = (f"{folder.name}-{ending}{'' if number == 1 else f'-{number}'}" for number in count(1))
+    return next(path for name in names if not is_used(path := folder.with_name(name)))
+
+
+def _holds(folder: Path, card: Card) -> bool:
+    """This data set, as it is or as it was, or what a cut fetch left of it."""
+    if not folder.is_dir():
+        return False
+    try:
+        return load_card(os.fsencode(folder)).name == card.name
+    except CardDamaged:
+        if list_others(os.fsencode(folder)) or (folder / CARD).exists():
+            return False
+    return (folder / PARTS).is_dir() or any(_has_index(folder, one.name, one.index_crc) for one in card.shards)
+
+
+def _has_index(folder: Path, shard: str, crc: int) -> bool:
+    path = folder / name_index(shard)
+    return path.is_file() and zlib.crc32(path.read_bytes()) == crc
+
+
+def _list_few(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return f"{shown}, …" if len(names) > 3 else shown
