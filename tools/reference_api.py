@@ -34,7 +34,7 @@ def make_api() -> str:
             f"### {one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
             for one in functions
         ),
-        f"## Data\n\nThe verbs of `windlass data`: `windlass.data.{data.ls.__name__}()`, and so on.",
+        f"## Data\n\nWhat `windlass data --help` lists, as functions: `windlass.data.{data.ls.__name__}()`, and so on.",
         *(
             f"### data.{one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
             for one in about_data
