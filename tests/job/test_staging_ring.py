@@ -190,7 +190,7 @@ def test_where_no_connection_is_possible_each_node_reads_for_itself_and_says_so(
     assert all(is_whole(node, source) for node in nodes)
     assert sum(one["read"] for one in told) == 2 * count_bytes(source)
     assert "it reads 2 of 4 files itself" in nodes[0].notes
-    assert "the next node cannot be reached at 127.0.0.1" in nodes[0].notes
+    wait_until(lambda: "the next node cannot be reached at 127.0.0.1" in nodes[0].notes, "the other half of the story")
 
 
 def test_a_node_whose_keeper_is_killed_does_not_hold_up_the_others(

@@ -64,7 +64,8 @@ class Copier:
                     self._read(arrival, part, buffer)
         except Full as problem:
             self._store.is_full = True
-            arrival.give_up(FAILED, "this node is full: {}".format(problem))
+            if arrival.state != FAILED:  # else another thread has met it first
+                arrival.give_up(FAILED, "this node is full: {}".format(problem))
         except Damaged as problem:
             arrival.give_up(FAILED, "{} on the shared file system".format(problem))
         except OSError as error:

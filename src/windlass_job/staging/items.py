@@ -54,6 +54,9 @@ class Arrival:
         self.written = 0  # of the part that is coming
         self.writing = 0  # one more whenever it is begun anew
         self._changed = changed
+        # One thread writes it, and another may give it up: a handle must not be closed, and given to another file,
+        # in between. Never held while others are told, who look at states under a lock of their own.
+        self._lock = threading.Lock()
         self._handle: Optional[int] = None
         self._check = check_nothing()
 
@@ -63,46 +66,58 @@ class Arrival:
 
     def write(self, data: memoryview) -> None:
         """May raise Full, Damaged and OSError."""
-        if self._handle is None:
-            self._begin()
-        assert self._handle is not None
-        self._check.feed(data)
-        left = data
-        try:
-            while len(left):
-                left = left[os.write(self._handle, left) :]
-        except OSError as error:
-            raise _translate(error)
-        self.written += len(data)
+        with self._lock:
+            if self.state == FAILED:
+                raise Full(self.problem)
+            if self._handle is None:
+                self._begin()
+            assert self._handle is not None
+            self._check.feed(data)
+            left = data
+            try:
+                while len(left):
+                    left = left[os.write(self._handle, left) :]
+            except OSError as error:
+                raise _translate(error)
+            self.written += len(data)
         self._changed()
 
     def end_part(self) -> None:
         """May raise Damaged: it is not what was packed, or was cut short."""
-        if self._handle is None:
-            self._begin()
-        part = self.part
-        if part.size is not None and self.written != part.size:
-            raise Damaged("{} has {} bytes instead of {}".format(self.item.name, self.written, part.size))
-        self._check.end()
-        self._close()
-        os.rename(make_aside(part.target), part.target)
-        self._whole(self.written)
+        with self._lock:
+            if self.state == FAILED:
+                raise Full(self.problem)
+            if self._handle is None:
+                self._begin()
+            part = self.part
+            if part.size is not None and self.written != part.size:
+                raise Damaged("{} has {} bytes instead of {}".format(self.item.name, self.written, part.size))
+            self._check.end()
+            self._close()
+            os.rename(make_aside(part.target), part.target)
+            self._whole(self.written)
+        self._changed()
 
     def adopt(self, path: bytes) -> None:
         """A file that an earlier start of this run has left on this disk, checked already, becomes this part."""
-        size = os.stat(path).st_size
-        os.rename(path, self.part.target)
-        self._whole(size)
+        with self._lock:
+            size = os.stat(path).st_size
+            os.rename(path, self.part.target)
+            self._whole(size)
+        self._changed()
 
     def give_up(self, state: str, problem: str) -> None:
         """What was written of the part that was coming is removed."""
-        self._close()
-        if state is not HERE and len(self.sizes) < len(self.item.parts):
-            disk.remove_if_there(make_aside(self.part.target))
-        self.state, self.problem, self.written = state, problem, 0
-        if state == WAITING:
-            self.sizes = []
-            self.writing += 1
+        with self._lock:
+            if self.state == HERE:
+                return  # it came while somebody decided that it would not
+            self._close()
+            if len(self.sizes) < len(self.item.parts):
+                disk.remove_if_there(make_aside(self.part.target))
+            self.state, self.problem, self.written = state, problem, 0
+            if state == WAITING:
+                self.sizes = []
+                self.writing += 1
         self._changed()
 
     def open(self, part: int) -> int:
@@ -133,7 +148,6 @@ class Arrival:
         self.written = 0
         if len(self.sizes) == len(self.item.parts):
             self.state = HERE
-        self._changed()
 
     def _close(self) -> None:
         if self._handle is not None:
