@@ -78,7 +78,7 @@ def _work(folder: bytes) -> None:
         _remove_old(os.path.dirname(folder))
         request = disk.read_json(os.path.join(folder, REQUEST)) or {}
         result = _do(request, _tell_file(folder))
-    except BaseException as error:
+    except BaseException as error:  # whatever it was, the laptop that looks must be told
         traceback.print_exc()
         result = {"ok": False, "problem": "{}: {}".format(type(error).__name__, error)}
     try:

@@ -188,7 +188,7 @@ class Porter:
         part = receive.open_part(request["plan"], request["name"], request["start"])
         try:
             receive.bring(part, disk.as_path(request["source"]), self._beat)
-        except BaseException:
+        except BaseException:  # a signal to stop too: what came so far is kept
             part.close()
             raise
         self._answer(request, part.finish(index, request["size"], part.crc, True))

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.transfers import SHARD, list_visible, make_files, make_local_site, open_site, read_set
+from tests.app.transfers import (
+    SHARD,
+    list_visible,
+    make_files,
+    make_local_site,
+    open_site,
+    read_set,
+    site,
+    source,
+    there,
+)
 from tests.conftest import Places
 from tests.edges.places import small_disk
 from windlass.app.sending_data import SendOptions, send
@@ -19,22 +29,9 @@ from windlass.errors import ConnectionLost, DataDamaged, TransferBusy, TransferF
 from windlass_job.shards.packing import Settings, pack, plan_packing
 from windlass_job.shards.sources import choose_source
 
+__all__ = ["site", "source", "there"]
+
 SMALL = SendOptions(shard_bytes=SHARD)
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    return tmp_path / "source"
-
-
-@pytest.fixture
-def site(tmp_path: Path, places: Places) -> Site:
-    return make_local_site(tmp_path / "root")
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Path:
-    return tmp_path / "root" / "data" / "pets"
 
 
 def test_a_folder_arrives_as_a_data_set(source: Path, site: Site, there: Path) -> None:

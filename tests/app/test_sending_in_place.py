@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.transfers import SHARD, list_visible, make_files, make_local_site, open_site, read_set
-from tests.conftest import Places
+from tests.app.transfers import SHARD, list_visible, make_files, open_site, read_set, site, source, there
 from windlass.app.sending_data import SendOptions, send
 from windlass.core.site import Site
 from windlass.errors import UsageError
@@ -14,22 +13,9 @@ from windlass_job.shards.card import load_card
 from windlass_job.shards.packing import Settings, pack
 from windlass_job.shards.sources import choose_source
 
+__all__ = ["site", "source", "there"]
+
 SMALL = SendOptions(shard_bytes=SHARD)
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    return tmp_path / "source"
-
-
-@pytest.fixture
-def site(tmp_path: Path, places: Places) -> Site:
-    return make_local_site(tmp_path / "root")
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Path:
-    return tmp_path / "root" / "data" / "pets"
 
 
 def test_most_of_a_data_set_from_elsewhere_is_not_replaced_by_mistake(

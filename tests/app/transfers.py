@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from tests.conftest import Places
 from windlass.app.session import Session
 from windlass.core.site import Login, Site
 from windlass.edges.data_route import DataRoute, make_transfer_site
@@ -13,6 +16,21 @@ from windlass.edges.folders import find_folders
 from windlass_job.shards.folder import Folder
 
 SHARD = 1 << 20
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return tmp_path / "source"
+
+
+@pytest.fixture
+def site(tmp_path: Path, places: Places) -> Site:
+    return make_local_site(tmp_path / "root")
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    return tmp_path / "root" / "data" / "pets"
 
 
 def make_files(folder: Path, *, count: int = 60, size: int = 100_000, seed: int = 1) -> dict[bytes, bytes]:

@@ -113,13 +113,19 @@ def judge(record: RunRecord, terms: Terms, struck: Sequence[Struck], seconds: fl
 
 
 def find_losses(trace: Sequence[Mapping[str, Any]]) -> list[Loss]:
-    """Of every start: by how many steps it went back. What an earlier start lost is not lost again."""
-    losses, reached, last = [], 0, 0.0
+    """Of every start: by how many steps it lies behind the furthest, and since when those steps were done.
+
+    A start that broke down before it came further does not move that moment: what a blow kept from being saved is
+    missing at the next start too.
+    """
+    losses, furthest, since, began = [], 0, 0.0, 0.0
     for one in trace:
         if one["event"] == "start":
-            losses.append(Loss(steps=max(0, reached - one["step"]), since=last, t=one["t"]))
-            last, reached = one["t"], one["step"]
-        reached = max(reached, one["step"])
+            losses.append(Loss(steps=max(0, furthest - one["step"]), since=since, t=one["t"]))
+            began = one["t"]
+        elif one["step"] > furthest:
+            since = began
+        furthest = max(furthest, one["step"])
     return losses
 
 

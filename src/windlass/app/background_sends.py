@@ -160,7 +160,7 @@ def run_order(folder: Path) -> int:
             _say(str(problem))
             writer.end("failed", problem.message)
             return int(problem.exit_code)
-        except BaseException as problem:
+        except BaseException as problem:  # nobody watches: its end must be in the record, whatever it was
             writer.end("failed", f"{type(problem).__name__}: {problem}")
             raise
         writer.end("done", _describe(sent))

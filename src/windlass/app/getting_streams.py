@@ -57,7 +57,7 @@ class Getter:
             workers = [pool.submit(self._work, stream) for stream in streams]
             for worker in workers:
                 worker.result()
-        except BaseException:
+        except BaseException:  # Ctrl-C too: the other threads must not go on
             self._stop.set()
             raise
         finally:
@@ -73,7 +73,7 @@ class Getter:
                 if not coming:
                     return
                 self._finish(coming.popleft())
-        except BaseException:
+        except BaseException:  # as above
             self._stop.set()
             raise
         finally:
@@ -147,7 +147,7 @@ class _Coming:
             return
         try:
             self.part.write(bytes(piece))
-        except Exception as problem:
+        except Exception as problem:  # raised again in the thread that waits
             self.problem = problem
             return
         self.crc = zlib.crc32(piece, self.crc)

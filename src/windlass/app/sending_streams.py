@@ -83,7 +83,7 @@ class Sender:
             if errors:
                 raise (real or errors)[0]
             return self._shards
-        except BaseException:
+        except BaseException:  # Ctrl-C too: the other threads must not go on
             self._stop.set()
             raise
         finally:
@@ -100,7 +100,7 @@ class Sender:
                 on_its_way = started
             if on_its_way is not None:
                 self._settle(stream, on_its_way)
-        except BaseException:
+        except BaseException:  # as above
             self._stop.set()
             raise
 

@@ -82,7 +82,7 @@ class DataStream:
         try:
             self._write(memoryview(make_opening(self._nonce.decode(), PORTER)))
             self.hello = self._wait_for_hello(hello_s)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: the far end must not be left behind
             self.close()
             raise
         self._start(self._beat)

@@ -38,7 +38,7 @@ def save(path: Path, source: Source, _: int) -> None:
                 writer.add(sample)
             writer.finish()
             file.flush()
-        except BaseException:
+        except BaseException:  # Ctrl-C too
             give_back()
             raise
 

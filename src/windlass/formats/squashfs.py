@@ -31,7 +31,7 @@ def save(path: Path, source: Source, _: int) -> None:
         try:
             assert process.stdin is not None
             _feed(process.stdin, source)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: the program would wait for more
             process.kill()
             raise
         finally:

@@ -116,7 +116,7 @@ def load(path: Path, _: Path) -> Source:
         directory = Directory(str(path))
         try:
             source, depth = _look_through(directory)
-        except BaseException:
+        except BaseException:  # Ctrl-C too
             directory.close()
             raise
     except Damaged as error:

@@ -43,7 +43,7 @@ class Directory:
         try:
             self._size = os.fstat(self._handle).st_size
             self.count, self._at, self._shift = self._find()
-        except BaseException as error:
+        except BaseException as error:  # Ctrl-C too: the handle is closed
             os.close(self._handle)
             raise Damaged(str(error)) if isinstance(error, struct.error) else error from None
 

@@ -90,7 +90,7 @@ class _Slot:
     def run(self, work: "Callable[[Any], Sequence[Any]]") -> None:
         try:
             self.found = work(self.block)
-        except Exception as error:
+        except Exception as error:  # raised again where the sample is asked for
             self.error = error
         self.done.set()
 

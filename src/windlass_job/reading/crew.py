@@ -38,7 +38,7 @@ class Crew:
                 self._start_processes(pickle.dumps(kitchen), slots, workers)
             else:
                 self._start_threads(kitchen, slots, workers)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: no worker is left behind
             self.close()
             raise
 

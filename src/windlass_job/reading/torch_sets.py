@@ -42,7 +42,7 @@ class Samples:
             made = self._function(content)
             if self.transform is not None:
                 made = self.transform(made)
-        except Exception as error:
+        except Exception as error:  # a decoder may raise anything: the sample is named
             raise decoding.Broken(
                 "sample {} ({}): {}: {}".format(number, self.source.name(number), type(error).__name__, error)
             ) from error

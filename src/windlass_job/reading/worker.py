@@ -58,7 +58,7 @@ class Worker:
             self._next = first + self._kitchen.ahead, first + self._kitchen.ahead + count
             used, skipped = self._fill(slot, row, self._order.numbers(first, first + count))
             return ANSWER.pack(batch, row, used, skipped, 0)
-        except Exception as error:
+        except Exception as error:  # a decoder may raise anything: told to the training
             self._slots.write_text(slot, row, "{}: {}".format(type(error).__name__, error))
             return ANSWER.pack(batch, row, 0, 0, 1)
 
@@ -78,7 +78,7 @@ class Worker:
                 at = self._put(content, number, place)
                 place.row["state"], place.row["number"] = READY, number & 0x7FFFFFFF
                 place.row["label"] = find_label(source, number, self._kitchen.label)
-            except Exception as error:
+            except Exception as error:  # as above
                 problem = self._describe(number, error)
                 if not self._kitchen.skips:
                     raise ValueError(problem)
@@ -98,7 +98,7 @@ class Worker:
         epoch = self._order.epoch
         try:
             return self._put_once(content, Dice(self._seed, epoch, number), place)
-        except Exception:
+        except Exception:  # a decoder has no common error
             # Is the content as it was packed? A damaged copy on the node is passed over for its origin.
             sound = self._kitchen.source.read(number, check=True)
             if sound == content:

@@ -214,7 +214,7 @@ def _write_file(folder: int, base: bytes, mtime_ns: int, iterate: "Callable[[], 
         finally:
             os.close(handle)
         os.rename(aside, base, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
+    except BaseException:  # Ctrl-C too: nothing half stays
         os.unlink(aside, dir_fd=folder)
         raise
 

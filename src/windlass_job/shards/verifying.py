@@ -58,7 +58,7 @@ def verify(
                 return
             try:
                 found[number] = list(verify_shard(folder, shards[number], report))
-            except BaseException as error:
+            except BaseException as error:  # raised again by whoever waits
                 errors.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(min(workers, len(shards)) - 1)]
