@@ -38,8 +38,7 @@ def home(slurm: SlurmCluster) -> Iterator[Path]:
     shutil.chown(folder, "alice", "alice")
     shutil.chown(folder / "code", "alice", "alice")
     yield folder
-    slurm.cancel_all()
-    slurm.wait_until_idle()
+    slurm.reset()  # a node whose cable was out comes back only at a ping, and that may take longer than a wait
     shutil.rmtree(folder, ignore_errors=True)
 
 
