@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.data.corpus import PEERS, ROOT, make_jpegs
 from benchmarks.report import Row, show, skip
-from windlass.app.converting import convert
+from windlass.app.data.converting import convert
 from windlass.formats import FORMATS
 from windlass.formats.form import Sample, Source
 

@@ -4,6 +4,7 @@ Ours flushes its shards to the disk and computes checksums and an index; `tar cf
 """
 
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 from benchmarks.data.corpus import CORPUS, ROOT, make_jpegs, make_tiny
 from benchmarks.report import Row, show
 
-ROUNDS = 3
+ROUNDS = 5
 DROP = Path("/proc/sys/vm/drop_caches")
 OURS = """
 import os, sys
@@ -61,7 +62,8 @@ def _make_row(name: str, state: str, spent: list[float], peer: list[float], coun
 def _measure(folder: Path, names: Sequence[str], *, is_cold: bool) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {name: [] for name in names}
     for turn in range(ROUNDS + (not is_cold)):
-        for name in names:
+        # In another order each time: memory that the one before it gave back makes the next one faster or slower.
+        for name in random.sample(list(names), len(names)):
             spent = _time(name, folder, is_cold=is_cold)
             if turn or is_cold:  # the first warm round fills the caches
                 found[name].append(spent)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from windlass.app.converting import convert
+from windlass.app.data.converting import convert
 from windlass_job.shards.folder import Folder
 
 Read = Callable[[Iterable[int]], object]

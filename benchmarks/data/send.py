@@ -28,7 +28,7 @@ FEW = 2000  # files, where all of them would take minutes
 # What `windlass data send` does, from the start of its process; the last line tells what travelled.
 SENDING = """
 import json, os, sys; from pathlib import Path
-from windlass.app.session import Session; from windlass.app.sending_data import send
+from windlass.app.session import Session; from windlass.app.data.sending import send
 from windlass.edges.folders import find_folders; from windlass.core.site import Login, Site
 site = Site(name="hpc", root=sys.argv[1], login=Login(host=sys.argv[3]))
 with Session(folders=find_folders(os.environ), environ=os.environ) as session:

@@ -14,16 +14,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from windlass.api import HERE, use_session
-from windlass.app import data_packing, data_sampling, data_taking
-from windlass.app import getting_data as getting
-from windlass.app import sending_data as sending
-from windlass.app.converting import Converted, ConvertOptions
-from windlass.app.converting import convert as convert_set
-from windlass.app.data_advice import Advice
-from windlass.app.data_advice import advise as advise_on
-from windlass.app.data_info import SetInfo, fetch_info, load_info
-from windlass.app.data_packing import PackedSet, PackOptions
-from windlass.app.data_sets import (
+from windlass.app.data import getting, packing, sampling, sending, taking
+from windlass.app.data.advice import Advice
+from windlass.app.data.advice import advise as advise_on
+from windlass.app.data.converting import Converted, ConvertOptions
+from windlass.app.data.converting import convert as convert_set
+from windlass.app.data.getting import Got
+from windlass.app.data.info import SetInfo, fetch_info, load_info
+from windlass.app.data.packing import PackedSet, PackOptions
+from windlass.app.data.sending import SendOptions, Sent
+from windlass.app.data.sets import (
     KnownSet,
     Removed,
     Shared,
@@ -34,10 +34,8 @@ from windlass.app.data_sets import (
     share_set,
     unregister_set,
 )
-from windlass.app.data_sets import list_sets as list_known
-from windlass.app.data_taking import Sampling, Verified, Written
-from windlass.app.getting_data import Got
-from windlass.app.sending_data import SendOptions, Sent
+from windlass.app.data.sets import list_sets as list_known
+from windlass.app.data.taking import Sampling, Verified, Written
 from windlass.app.session import Session
 
 __all__ = [
@@ -86,7 +84,7 @@ def pack(
     source: str | Path, target: str | Path, options: PackOptions = _AS_IT_IS, *, progress: Progress = _keep_quiet
 ) -> PackedSet:
     """A folder, a list, a table or an archive on this machine as a data set; again, only what changed is added."""
-    return data_packing.pack_here(_find(source), _find(target), options, progress)
+    return packing.pack_here(_find(source), _find(target), options, progress)
 
 
 def pack_at(
@@ -100,7 +98,7 @@ def pack_at(
 ) -> PackedSet:
     """What lies at a site already, packed there."""
     with use_session(session) as used:
-        return data_packing.pack_there(used, used.site(site), source, name, options, progress)
+        return packing.pack_there(used, used.site(site), source, name, options, progress)
 
 
 def send(
@@ -151,17 +149,17 @@ def verify(
 ) -> Verified:
     """Every byte read; its `damages` name each file that is not as it was packed."""
     if on is None:
-        return data_taking.verify_here(_find(what), progress)
+        return taking.verify_here(_find(what), progress)
     with use_session(session) as used:
         site = used.site(on)
-        return data_taking.verify_there(used, site, data_taking.find_packed(used, site, str(what)), progress)
+        return taking.verify_there(used, site, taking.find_packed(used, site, str(what)), progress)
 
 
 def extract(
     what: str | Path, to: str | Path, *, only: Sequence[str] = (), force: bool = False, progress: Progress = _keep_quiet
 ) -> Written:
     """A data set on this machine, or those of its files that match, as plain files."""
-    return data_taking.extract_here(_find(what), _find(to), only, force=force, progress=progress)
+    return taking.extract_here(_find(what), _find(to), only, force=force, progress=progress)
 
 
 def sample(
@@ -175,11 +173,11 @@ def sample(
     session: Session | None = None,
 ) -> Written:
     """Some files of each class, as files or as a small data set."""
-    sampling = Sampling(per_class=per_class, seed=seed, packed=packed)
+    wanted = Sampling(per_class=per_class, seed=seed, packed=packed)
     if on is None:
-        return data_taking.sample_here(_find(what), _find(to), sampling)
+        return taking.sample_here(_find(what), _find(to), wanted)
     with use_session(session) as used:
-        return data_sampling.fetch_sample(used, used.site(on), str(what), _find(to), sampling)
+        return sampling.fetch_sample(used, used.site(on), str(what), _find(to), wanted)
 
 
 def convert(source: str | Path, target: str | Path, *, to: str, options: ConvertOptions | None = None) -> Converted:

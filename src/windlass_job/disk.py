@@ -182,6 +182,15 @@ def flush(path: bytes) -> None:
         os.close(handle)
 
 
+def begin_flush(handle: int, start: int, end: int) -> None:
+    """Has the kernel bring these bytes to the disk in the background: the flush at the end then waits for less."""
+    try:
+        # On Linux this begins to write what is dirty; pages that are not yet written stay in memory.
+        os.posix_fadvise(handle, start, end - start, os.POSIX_FADV_DONTNEED)
+    except (AttributeError, OSError):  # macOS has none, and some file systems refuse
+        pass
+
+
 def flush_all(paths: "List[bytes]", beat: "Callable[[], None]" = lambda: None) -> None:
     """Side by side: a disk brings twenty files home in the time of two (measured on ext4: 10 ms, not 83)."""
     import threading

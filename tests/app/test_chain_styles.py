@@ -1,4 +1,4 @@
-"""The other ways to chain jobs: each waits for the one before it, or one job is queued again and again."""
+"""The ways to chain jobs: an array, each waits for the one before it, or one job is queued again and again."""
 
 import re
 import time
@@ -74,26 +74,32 @@ def wait_without_slurms_pause(session: Session, record: RunRecord) -> RunRecord:
     return record
 
 
-@STYLES
-def test_a_training_finishes_over_its_links_and_the_rest_leaves(
-    session: Session, project: Path, site_name: str, style: str
+def test_trainings_of_every_style_finish_over_their_links_and_the_rest_leaves(
+    session: Session, project: Path, site_name: str
 ) -> None:
-    record = start(session, project, site_name, checkpoint__chain=style)
-    assert record.links >= 3
-    assert len(record.job_ids) == (record.links if style == "dependency" else 1)
+    """Side by side, because a link on real Slurm lasts a minute at least."""
+    styles = ("requeue", "dependency", "array")
+    records = [start(session, project, site_name, checkpoint__chain=style) for style in styles]
+    assert [len(record.job_ids) for record in records] == [1, records[1].links, 1]
 
-    ended = wait_without_slurms_pause(session, record)
+    for record in records:
+        assert record.links >= 3
+        ended = wait_without_slurms_pause(session, record)
+        check_links(session, ended)
 
+    wait_until_the_queue_is_empty(session, site_name)
+
+
+def check_links(session: Session, ended: RunRecord) -> None:
     words = b"".join(read_log(session, ended)).decode()
     starts = [int(step) for step in re.findall(r"starts at step (\d+)", words)]
     links = [link for link, _, _ in list_claims(session, ended)]
     assert ended.state is RunState.DONE, words
     assert starts == sorted(set(starts)), "a link began where an earlier one had begun"
-    assert len(starts) >= 2
+    assert len(starts) >= 2, words
     assert links == list(range(1, len(starts) + 1)), "each link once, in order"
     assert len(links) < ended.links, "the training was done early"
     assert b"link 2 starts" in b"".join(read_log(session, ended, link=2))
-    wait_until_the_queue_is_empty(session, site_name)
 
 
 @STYLES

@@ -13,7 +13,7 @@ import pytest
 
 from tests.edges.places import small_disk
 from tests.formats.sets import CLASSES, JPEG, SAMPLES, load, make_source, mark, need, save
-from windlass.app.converting import ConvertOptions, convert, recognise
+from windlass.app.data.converting import ConvertOptions, convert, recognise
 from windlass.edges.aside import write_aside
 from windlass.errors import ConvertError, DiskFull, LibraryMissing, UsageError
 from windlass.formats import FORMATS
@@ -153,7 +153,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 SLOW_CONVERSION = """
 import sys
 from pathlib import Path
-from windlass.app.converting import convert
+from windlass.app.data.converting import convert
 def tell(files, *_):
     print(files, flush=True)
     sys.stdin.readline()

@@ -33,7 +33,7 @@ def test_names_bytes_classes_and_columns_come_back(format: Format, tmp_path: Pat
 
 @pytest.mark.parametrize("format", EVERY)
 def test_it_is_recognised_by_looking_and_by_no_other_format(format: Format, tmp_path: Path) -> None:
-    from windlass.app.converting import recognise
+    from windlass.app.data.converting import recognise
 
     need(format)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.formats.sets import need
-from windlass.app.converting import convert
+from windlass.app.data.converting import convert
 from windlass.formats import FORMATS
 from windlass_job import data
 from windlass_job.shards.folder import Folder

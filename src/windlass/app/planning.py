@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass.app.data_seen import add_data_sets, look_at_data
+from windlass.app.data.seen import add_data_sets, look_at_data
 from windlass.app.nodes_seen import recall_node
 from windlass.app.session import Session
 from windlass.checks import run_checks

@@ -11,15 +11,15 @@ from windlass.core.units import Unreadable, format_bytes, format_human_duration,
 from windlass.errors import UsageError
 
 if TYPE_CHECKING:
-    from windlass.app.background_sends import Job
-    from windlass.app.data_advice import Advice
-    from windlass.app.data_info import SetInfo
-    from windlass.app.data_packing import PackedSet, WouldPack
-    from windlass.app.data_room import Room
-    from windlass.app.data_sets import Change, KnownSet, Removed, Shared, Sharing
-    from windlass.app.data_taking import Damage
-    from windlass.app.getting_data import Got
-    from windlass.app.sending_data import Sent
+    from windlass.app.data.advice import Advice
+    from windlass.app.data.background_sends import Job
+    from windlass.app.data.getting import Got
+    from windlass.app.data.info import SetInfo
+    from windlass.app.data.packing import PackedSet, WouldPack
+    from windlass.app.data.room import Room
+    from windlass.app.data.sending import Sent
+    from windlass.app.data.sets import Change, KnownSet, Removed, Shared, Sharing
+    from windlass.app.data.taking import Damage
 
 SENDS_HEAD = ("ID", "NAME", "SITE", "STATE", "DONE", "OF", "WORDS")
 SETS_HEAD = ("NAME", "FILES", "SIZE", "KIND", "PURGED", "READ BY", "WHERE")

@@ -37,12 +37,13 @@ PORTER = (
     "shards.card",
     "shards.folder",
     "shards.verifying",
-    "porter_line",
-    "receiving_lock",
-    "receiving_parts",
-    "receiving",
-    "giving",
-    "porter",
+    "moving",
+    "moving.line",
+    "moving.lock",
+    "moving.parts",
+    "moving.receiving",
+    "moving.giving",
+    "moving.porter",
 )
 
 # Runs one line of stdin. It has no quote, $, !, backslash or newline: sh, bash, csh, tcsh and fish all pass it on as it

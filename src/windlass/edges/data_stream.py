@@ -1,7 +1,7 @@
 """One session with a porter at a site: large data one way or the other, at the speed of the pipe.
 
 Whoever sends writes from a thread of its own; a second thread reads what comes back, so that neither waits for the
-other. See `windlass_job/porter.py` for the other end.
+other. See `windlass_job/moving/porter.py` for the other end.
 """
 
 import contextlib

@@ -16,21 +16,33 @@ class FileReader:
     """Files by their names below a folder, or wherever the plan says."""
 
     def __init__(self, top: bytes) -> None:
-        self._start = os.path.join(top, b"")
+        # Names are looked up from there: of a million small files a sixth of the time goes into long paths else.
+        self._top = os.open(top, getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0))
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_top", None)
+        if handle is not None:
+            os.close(handle)
 
     def read_small(self, name: bytes, where: "Optional[bytes]", view: memoryview) -> int:
         """How many bytes came: fewer than the view holds when the file ended. Of what is no file none come."""
-        handle = os.open(where or self._start + name, _FLAGS)
+        handle = os.open(where or name, _FLAGS, dir_fd=self._top)
         try:
             return os.readv(handle, [view])
         finally:
             os.close(handle)
 
     def open_large(self, name: bytes, where: "Optional[bytes]") -> "LargeFile":
-        return LargeFile(os.open(where or self._start + name, _FLAGS))
+        return LargeFile(os.open(where or name, _FLAGS, dir_fd=self._top))
 
     def has(self, name: bytes, where: "Optional[bytes]") -> bool:
-        return where is None and os.path.lexists(self._start + name)
+        if where is not None:
+            return False
+        try:
+            os.stat(name, dir_fd=self._top, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
 
 
 class LargeFile:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PART = b".part"
 _TOO_LARGE = disk.NO_SPACE + (errno.EFBIG,)
 _MOST_WORKERS = 4
+_FLUSHED_EARLY = 8 << 20
 
 
 class PackFailed(Exception):
@@ -201,9 +202,13 @@ def _write_each(packing: "Packing", shards: "List[ShardPlan]", folder: bytes) ->
         part = _name_part(folder, shard.name)
         try:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-            files = size = 0
+            files = size = written = begun = 0
             for piece in stream.iterate_pieces():
                 _write(handle, piece)
+                written += len(piece)
+                if written - begun >= _FLUSHED_EARLY:
+                    disk.begin_flush(handle, begun, written)
+                    begun = written
                 yield {"files": stream.files - files, "bytes": stream.content_bytes - size}
                 files, size = stream.files, stream.content_bytes
             if last is not None:

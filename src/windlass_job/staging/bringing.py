@@ -29,7 +29,7 @@ Brought = NamedTuple(
 )
 
 
-class Porter:
+class Bringer:
     """Remembers what it has brought: again only what has changed since."""
 
     def __init__(self, source: bytes, target: bytes, patterns: List[str]) -> None:

@@ -21,7 +21,7 @@ from windlass_job.starting.greeting import make_listener
 from windlass_job.starting.interfaces import find_address
 
 if TYPE_CHECKING:  # a zip is compiled at every start: only what is needed at once
-    from windlass_job.staging.bringing import Porter
+    from windlass_job.staging.bringing import Bringer
     from windlass_job.staging.laying import Laid
 
 LONGEST_LINE = 900  # srun cuts longer ones, and mixes the pieces of several nodes
@@ -61,7 +61,7 @@ class Keeper:
         self._listener: Optional[socket.socket] = None
         self._places: List[places.Place] = []
         self._laid: "Optional[Laid]" = None
-        self._porter: "Optional[Porter]" = None
+        self._bringer: "Optional[Bringer]" = None
         self._stager: Optional[threading.Thread] = None
         self._lock = threading.Lock()  # one at a time brings results
         self._is_waited_for = threading.Event()  # by the agent, which gives up a node that is silent
@@ -158,10 +158,10 @@ class Keeper:
         """The folder that is the command's own; what matches comes back into `target`."""
         os.makedirs(folder, 0o700, exist_ok=True)
         if patterns:
-            from windlass_job.staging.bringing import Porter
+            from windlass_job.staging.bringing import Bringer
 
             apart = "" if self._node == 0 else "from-" + self._name
-            self._porter = Porter(folder, os.path.join(os.fsencode(target), os.fsencode(apart)), patterns)
+            self._bringer = Bringer(folder, os.path.join(os.fsencode(target), os.fsencode(apart)), patterns)
 
     def _take(self, root: str) -> bytes:
         about = {"job": self._env.get("SLURM_JOB_ID"), "run": self._plan["run"], "pid": os.getpid()}
@@ -186,10 +186,10 @@ class Keeper:
             self.tell(at="problem", name=name, text=problem[:300])
 
     def _bring(self, limit_s: float, is_last: bool) -> None:
-        if self._porter is None:
+        if self._bringer is None:
             return
         with self._lock:
-            brought = self._porter.bring(time.monotonic() + limit_s, is_last)
+            brought = self._bringer.bring(time.monotonic() + limit_s, is_last)
         for problem in brought.problems:
             self.note("not brought back: {}".format(problem))
         self.tell(at="brought", files=brought.files, bytes=brought.bytes, failed=brought.failed, is_last=is_last)

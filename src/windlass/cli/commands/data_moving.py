@@ -15,8 +15,8 @@ from windlass.errors import Interrupted, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from windlass.app.data_packing import PackedSet, PackOptions
-    from windlass.app.sending_estimate import Estimate
+    from windlass.app.data.packing import PackedSet, PackOptions
+    from windlass.app.data.sending_estimate import Estimate
 
 _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
 _KINDS = click.Choice(["auto", "folder", "list", "table", "tar", "zip"])
@@ -66,8 +66,8 @@ def pack(
       windlass data pack ~/imagenet --dry-run
       windlass data pack '$SCRATCH/raw' --name raw --on narval
     """
-    from windlass.app.data_packing import pack_here, try_packing
-    from windlass.app.data_room import find_room
+    from windlass.app.data.packing import pack_here, try_packing
+    from windlass.app.data.room import find_room
     from windlass.cli.data_words import show_packed, show_trial
 
     options = _make_options(values)
@@ -99,7 +99,7 @@ def pack(
 
 def _advise_on(output: Output, source: str, site_name: str, options: "PackOptions") -> None:
     """What lies at a site is counted there."""
-    from windlass.app.data_advice import advise
+    from windlass.app.data.advice import advise
     from windlass.cli.data_words import show_advice
 
     with open_session(output) as session:
@@ -114,8 +114,8 @@ def _advise_on(output: Output, source: str, site_name: str, options: "PackOption
 def _pack_at_site(
     output: Output, source: str, target: str | None, site_name: str, options: "PackOptions", time_limit: str | None
 ) -> None:
-    from windlass.app.data_packing import pack_as_job, pack_there
-    from windlass.app.sending_data import check_name
+    from windlass.app.data.packing import pack_as_job, pack_there
+    from windlass.app.data.sending import check_name
     from windlass.cli.data_words import show_packed
 
     if target is not None:
@@ -140,7 +140,7 @@ def _pack_at_site(
 
 
 def _make_options(values: dict[str, str | int | bool | None]) -> "PackOptions":
-    from windlass.app.data_packing import PackOptions
+    from windlass.app.data.packing import PackOptions
     from windlass.cli.data_words import read_size_bytes
 
     about = {name: str(values[name]) for name in ("licence", "description") if values[name]}
@@ -201,8 +201,8 @@ def send(
       windlass data send labels.csv --name birds --on narval
       windlass data send packed/imagenet --on narval --background
     """
-    from windlass.app.sending_data import SendOptions, check_name
-    from windlass.app.sending_data import send as send_set
+    from windlass.app.data.sending import SendOptions, check_name
+    from windlass.app.data.sending import send as send_set
     from windlass.cli.data_words import read_size_bytes, show_sent
 
     name = name or _name_from(str(source.expanduser().absolute()))
@@ -283,7 +283,7 @@ def get(
       windlass data get imagenet plain/ --extract --on narval
       windlass data get '$SCRATCH/results' results/ --on narval
     """
-    from windlass.app.getting_data import get as get_set
+    from windlass.app.data.getting import get as get_set
     from windlass.cli.data_words import show_got
 
     into = target or Path(_name_copy(what))

@@ -34,8 +34,8 @@ def verify(output: Output, /, what: str, site_name: str | None) -> int:
       windlass data verify packed/imagenet
       windlass data verify imagenet --on narval
     """
-    from windlass.app.data_info import is_here
-    from windlass.app.data_taking import find_packed, verify_here, verify_there
+    from windlass.app.data.info import is_here
+    from windlass.app.data.taking import find_packed, verify_here, verify_there
     from windlass.cli.data_words import format_count, format_damage
     from windlass.core.units import format_bytes
 
@@ -82,8 +82,8 @@ def extract(
       windlass data extract packed/imagenet plain/ --only 'val/**'
       windlass data extract imagenet '$SCRATCH/plain' --on narval
     """
-    from windlass.app.data_info import is_here
-    from windlass.app.data_taking import extract_here, extract_there, find_packed
+    from windlass.app.data.info import is_here
+    from windlass.app.data.taking import extract_here, extract_there, find_packed
     from windlass.cli.data_words import format_count
     from windlass.core.units import format_bytes
 
@@ -132,9 +132,9 @@ def sample(
       windlass data sample packed/imagenet few/
       windlass data sample imagenet few/ -n 2 --seed 7 --packed --on narval
     """
-    from windlass.app.data_info import is_here
-    from windlass.app.data_sampling import fetch_sample
-    from windlass.app.data_taking import Sampling, sample_here
+    from windlass.app.data.info import is_here
+    from windlass.app.data.sampling import fetch_sample
+    from windlass.app.data.taking import Sampling, sample_here
     from windlass.cli.data_words import format_count
     from windlass.core.units import format_bytes
 
@@ -183,8 +183,8 @@ def convert(
       windlass data convert packed/imagenet records/ --to tfrecord
       windlass data convert old.h5 packed/old --from hdf5
     """
-    from windlass.app.converting import ConvertOptions
-    from windlass.app.converting import convert as convert_set
+    from windlass.app.data.converting import ConvertOptions
+    from windlass.app.data.converting import convert as convert_set
     from windlass.cli.data_words import format_count, read_size_bytes
     from windlass.core.units import format_bytes
 

@@ -11,7 +11,7 @@ from windlass.cli.output import Output
 from windlass.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
-    from windlass.app.data_sets import Removed
+    from windlass.app.data.sets import Removed
 
 _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
 
@@ -29,7 +29,7 @@ def list_(output: Output, /, site_name: str | None) -> None:
       windlass data ls --on narval
       windlass data ls --json
     """
-    from windlass.app.data_sets import list_sets
+    from windlass.app.data.sets import list_sets
     from windlass.cli.data_words import SETS_HEAD, make_set_row
 
     with open_session(output) as session:
@@ -60,7 +60,7 @@ def info(output: Output, /, what: str, site_name: str | None, with_classes: bool
       windlass data info packed/imagenet
       windlass data info imagenet --on narval
     """
-    from windlass.app.data_info import fetch_info, is_here, load_info
+    from windlass.app.data.info import fetch_info, is_here, load_info
     from windlass.cli.data_words import show_info
 
     if site_name is None and is_here(what):
@@ -93,7 +93,7 @@ def register(
       windlass data register imagenet /project/shared/imagenet-packed --on narval
       windlass data register raw '$SCRATCH/raw' --description "as downloaded in May" --on narval
     """
-    from windlass.app.data_sets import register_set
+    from windlass.app.data.sets import register_set
 
     with open_session(output) as session:
         site = session.site(read_site_name(site_name))
@@ -109,7 +109,7 @@ def register(
 @click.pass_obj
 def unregister(output: Output, /, name: str, site_name: str | None) -> None:
     """Forget a name that `register` gave. What it names stays where it is."""
-    from windlass.app.data_sets import unregister_set
+    from windlass.app.data.sets import unregister_set
 
     with open_session(output) as session:
         site = session.site(read_site_name(site_name))
@@ -134,7 +134,7 @@ def remove(output: Output, /, names: tuple[str, ...], site_name: str | None, yes
       windlass data rm old-set --on narval
       windlass data rm old-set --on narval --yes
     """
-    from windlass.app.data_sets import look_before_removing, remove_set
+    from windlass.app.data.sets import look_before_removing, remove_set
 
     with open_session(output) as session:
         site = session.site(read_site_name(site_name))
@@ -188,7 +188,7 @@ def share(
       windlass data share imagenet --group def-prof --on narval
       windlass data share imagenet --undo --on narval
     """
-    from windlass.app.data_sets import Sharing, share_set
+    from windlass.app.data.sets import Sharing, share_set
     from windlass.cli.data_words import show_sharing
 
     if sum((group is not None, with_all, undo)) != 1:
@@ -220,7 +220,7 @@ def advise(output: Output, /, what: str, site_name: str | None, memory: str | No
       windlass data advise ~/imagenet --on narval
       windlass data advise imagenet --memory 64G --on narval
     """
-    from windlass.app.data_advice import advise as advise_on
+    from windlass.app.data.advice import advise as advise_on
     from windlass.cli.data_words import read_size_mb, show_advice
 
     with open_session(output) as session:

@@ -9,7 +9,7 @@ from windlass.cli.opening import open_session
 from windlass.cli.output import Output
 
 if TYPE_CHECKING:
-    from windlass.app.sending_data import SendOptions
+    from windlass.app.data.sending import SendOptions
     from windlass.app.session import Session
     from windlass.core.site import Site
 
@@ -23,7 +23,7 @@ def send_otherwise(
     elif way == "rsync":
         _send_by_rsync(output, session, site, source, name, options)
     else:
-        from windlass.app.background_sends import start
+        from windlass.app.data.background_sends import start
 
         job = start(session, site, source, name, options)
         if output.as_json:
@@ -36,7 +36,7 @@ def send_otherwise(
 def _send_by_globus(
     output: Output, session: "Session", site: "Site", source: Path, name: str, options: "SendOptions"
 ) -> None:
-    from windlass.app.globus_sends import globus_send
+    from windlass.app.data.globus_sends import globus_send
 
     path = _find_target(site, source, name, options)
     task = globus_send(session, site, source, path)
@@ -52,7 +52,7 @@ def _send_by_rsync(
     output: Output, session: "Session", site: "Site", source: Path, name: str, options: "SendOptions"
 ) -> None:
     """The command, to be run by whoever wants it: its own words and passwords belong to that terminal."""
-    from windlass.app.rsync_sends import make_rsync
+    from windlass.app.data.rsync_sends import make_rsync
     from windlass.core.shell import quote
 
     path = _find_target(site, source, name, options)
@@ -90,7 +90,7 @@ def sends(output: Output, /, stop_id: str | None) -> None:
       windlass data sends
       windlass data sends --stop 3f9a
     """
-    from windlass.app.background_sends import list_sends, stop
+    from windlass.app.data.background_sends import list_sends, stop
     from windlass.cli.data_words import SENDS_HEAD, make_send_row
 
     with open_session(output) as session:
@@ -116,7 +116,7 @@ def globus_login(output: Output, /) -> None:
 
     The address is shown here, and the code that Globus gives you is asked for here.
     """
-    from windlass.app.globus_sends import globus_login as log_in
+    from windlass.app.data.globus_sends import globus_login as log_in
 
     def ask(address: str) -> str:
         output.tell(f"open this address, log in, and copy the code:\n{address}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from windlass.app.sending_jobs import ShardJob
+from windlass.app.data.sending_jobs import ShardJob
 from windlass.edges.data_stream import DataStream, StreamFailed
 from windlass.edges.host import Json, Reply
 from windlass_job.shards.card import Shard

@@ -8,8 +8,8 @@ import pytest
 
 from tests.app.transfers import SHARD, list_visible, make_files, make_local_site, open_site, read_set
 from tests.conftest import Places
-from windlass.app.getting_data import get
-from windlass.app.sending_data import SendOptions, send
+from windlass.app.data.getting import get
+from windlass.app.data.sending import SendOptions, send
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.errors import ConnectionLost, DataNotFound, NotFound, TransferFailed, UsageError

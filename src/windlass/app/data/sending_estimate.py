@@ -11,8 +11,8 @@ from windlass.core.site import Site
 from windlass.core.units import format_bytes, format_human_duration
 
 if TYPE_CHECKING:
-    from windlass.app.sending_jobs import Shipment
-    from windlass.app.sending_ways import Way
+    from windlass.app.data.sending_jobs import Shipment
+    from windlass.app.data.sending_ways import Way
 
 _RATE_LASTS_S = 7 * 86400.0
 _LONG = timedelta(minutes=1)

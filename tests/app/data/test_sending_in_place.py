@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.transfers import SHARD, list_visible, make_files, open_site, read_set, site, source, there
-from windlass.app.sending_data import SendOptions, send
+from windlass.app.data.sending import SendOptions, send
 from windlass.core.site import Site
 from windlass.errors import UsageError
 from windlass_job.shards.card import load_card

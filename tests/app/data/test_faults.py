@@ -14,9 +14,9 @@ import pytest
 
 from tests.app.transfers import SHARD, list_visible, make_files, make_local_site, open_site, read_set
 from tests.conftest import Places
-from windlass.app.data_taking import verify_there
-from windlass.app.getting_data import get
-from windlass.app.sending_data import SendOptions, send
+from windlass.app.data.getting import get
+from windlass.app.data.sending import SendOptions, send
+from windlass.app.data.taking import verify_there
 from windlass.core.site import Site
 from windlass.edges.bundle import BOOTSTRAP, PYTHON_FLAGS
 from windlass.edges.channel import ChannelClosed
@@ -26,8 +26,8 @@ from windlass.edges.run_lock import HeldAlready, hold_run
 from windlass.edges.site_files import add_site
 from windlass.edges.site_work import SiteWork
 from windlass.errors import DataFailed, DataInUse, UsageError
-from windlass_job.giving import land
-from windlass_job.receiving import Receiving
+from windlass_job.moving.giving import land
+from windlass_job.moving.receiving import Receiving
 from windlass_job.shards.packing import Settings, plan_packing
 from windlass_job.shards.sources import choose_source
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from windlass.app.globus_sends import expand_path
+from windlass.app.data.globus_sends import expand_path
 from windlass.app.session import Session
 from windlass.core.shell import quote
 from windlass.core.site import Site

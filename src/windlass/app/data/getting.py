@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass.app.data_sets import find_set
-from windlass.app.data_targets import Again, check_extract_target, check_set_target
-from windlass.app.data_working import translate
-from windlass.app.getting_streams import Getter, Item, Progress
-from windlass.app.sending_data import find_laptop_id, is_name
-from windlass.app.sending_ways import choose_streams, explain_failed, fetch_file, open_routes
+from windlass.app.data.getting_streams import Getter, Item, Progress
+from windlass.app.data.sending import find_laptop_id, is_name
+from windlass.app.data.sending_ways import choose_streams, explain_failed, fetch_file, open_routes
+from windlass.app.data.sets import find_set
+from windlass.app.data.targets import Again, check_extract_target, check_set_target
+from windlass.app.data.working import translate
 from windlass.app.session import Session
 from windlass.core.shell import quote
 from windlass.core.site import Site

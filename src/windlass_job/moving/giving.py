@@ -6,7 +6,7 @@ import stat
 import zlib
 
 from windlass_job import disk, wire
-from windlass_job.receiving import find_target
+from windlass_job.moving.receiving import find_target
 from windlass_job.shards.card import CARD
 
 TYPE_CHECKING = False

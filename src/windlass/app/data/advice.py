@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from windlass.app.data_info import is_here, load_info
-from windlass.app.data_room import Room, find_room
-from windlass.app.data_sets import find_set
+from windlass.app.data.info import is_here, load_info
+from windlass.app.data.room import Room, find_room
+from windlass.app.data.sets import find_set
 from windlass.app.session import Session
 from windlass.core.case import DataSeen
 from windlass.core.run import Data, Staging

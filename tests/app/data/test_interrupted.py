@@ -9,11 +9,11 @@ import pytest
 
 from tests.app.transfers import SHARD, make_files, make_local_site, open_site, read_set
 from tests.conftest import Places
-from windlass.app.converting import convert
-from windlass.app.data_packing import PackOptions, pack_here
-from windlass.app.data_taking import extract_here
-from windlass.app.getting_data import get
-from windlass.app.sending_data import SendOptions, send
+from windlass.app.data.converting import convert
+from windlass.app.data.getting import get
+from windlass.app.data.packing import PackOptions, pack_here
+from windlass.app.data.sending import SendOptions, send
+from windlass.app.data.taking import extract_here
 from windlass.core.site import Site
 from windlass.errors import Interrupted
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from windlass.app.data_sets import KnownSet, find_set
+from windlass.app.data.sets import KnownSet, find_set
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.host import Request, expect

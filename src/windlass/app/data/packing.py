@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windlass.app.data_working import Progress, in_bytes, say_nothing, translate, work_there
+from windlass.app.data.working import Progress, in_bytes, say_nothing, translate, work_there
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.host import Json

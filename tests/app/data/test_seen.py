@@ -11,7 +11,7 @@ from tests.builders import SPEC
 from tests.conftest import Places
 from tests.edges.sshd import run_sshd
 from tests.shards.sets import pack_small
-from windlass.app.data_seen import add_data_sets, look_at_data
+from windlass.app.data.seen import add_data_sets, look_at_data
 from windlass.core.case import DataSeen
 from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.run import Data

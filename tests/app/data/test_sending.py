@@ -20,9 +20,9 @@ from tests.app.transfers import (
 )
 from tests.conftest import Places
 from tests.edges.places import small_disk
-from windlass.app.sending_data import SendOptions, send
-from windlass.app.sending_estimate import Estimate
-from windlass.app.sending_ways import open_way
+from windlass.app.data.sending import SendOptions, send
+from windlass.app.data.sending_estimate import Estimate
+from windlass.app.data.sending_ways import open_way
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.errors import ConnectionLost, DataDamaged, TransferBusy, TransferFailed, UsageError

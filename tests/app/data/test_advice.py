@@ -10,7 +10,7 @@ import pytest
 from tests.app.transfers import make_files, make_ssh_site
 from tests.conftest import Places
 from tests.shards.sets import pack_small
-from windlass.app.data_advice import advise
+from windlass.app.data.advice import advise
 from windlass.app.session import Session
 from windlass.core.facts import Facts, SeenQuota
 from windlass.core.run import Staging

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from windlass.app.data_sets import find_set
-from windlass.app.data_working import Progress, say_nothing, translate, work_there
+from windlass.app.data.sets import find_set
+from windlass.app.data.working import Progress, say_nothing, translate, work_there
 from windlass.app.session import Session
 from windlass.core.shell import quote
 from windlass.core.site import Site

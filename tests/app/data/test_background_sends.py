@@ -12,8 +12,8 @@ import pytest
 from tests.app.transfers import make_files, open_site, read_set
 from tests.cluster.cluster import wait_until
 from tests.conftest import Places
-from windlass.app.background_sends import find_send, list_sends, start, stop
-from windlass.app.sending_data import SendOptions
+from windlass.app.data.background_sends import find_send, list_sends, start, stop
+from windlass.app.data.sending import SendOptions
 from windlass.core.site import Site
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site, load_site

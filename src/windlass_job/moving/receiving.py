@@ -10,8 +10,8 @@ import stat
 import zlib
 
 from windlass_job import disk, wire
-from windlass_job.receiving_lock import Holding, is_held_by
-from windlass_job.receiving_parts import ASIDE, Part, check_names, forget, is_there, keep_mode, list_done, list_parts
+from windlass_job.moving.lock import Holding, is_held_by
+from windlass_job.moving.parts import ASIDE, Part, check_names, forget, is_there, keep_mode, list_done, list_parts
 from windlass_job.shards.card import CARD, CardDamaged, read_card
 from windlass_job.shards.index import name_index
 

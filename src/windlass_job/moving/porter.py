@@ -11,16 +11,17 @@ import threading
 import time
 import zlib
 
-from windlass_job import disk, giving, receiving, wire
-from windlass_job.porter_line import Ended, Line
+from windlass_job import disk, wire
+from windlass_job.moving import giving, receiving
+from windlass_job.moving.line import Ended, Line
 from windlass_job.shards.card import CardDamaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional
 
-    from windlass_job.receiving import Receiving
-    from windlass_job.receiving_parts import Part
+    from windlass_job.moving.parts import Part
+    from windlass_job.moving.receiving import Receiving
 
     Request = Dict[str, Any]
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from windlass.app.sending_jobs import ShardJob
-from windlass.app.sending_streams import Bring
+from windlass.app.data.sending_jobs import ShardJob
+from windlass.app.data.sending_streams import Bring
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.channel import ChannelClosed

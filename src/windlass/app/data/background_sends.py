@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from windlass.app.globus_sends import globus_cancel, globus_status, list_globus_sends
-from windlass.app.sending_data import SendOptions, Sent, check_name, send
+from windlass.app.data.globus_sends import globus_cancel, globus_status, list_globus_sends
+from windlass.app.data.sending import SendOptions, Sent, check_name, send
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.files import make_private_folder, save_file
@@ -209,7 +209,7 @@ def _launch(session: Session, folder: Path) -> None:
     """Back when it holds its lock and has said that it runs, or is over already."""
     with open(folder / _LOG, "ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "windlass.app.background_sends", str(folder)],
+            [sys.executable, "-m", "windlass.app.data.background_sends", str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -19,9 +19,9 @@ from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from tests.edges.proxy import run_proxy
 from tests.edges.sshd import Sshd, run_sshd
-from windlass.app.getting_data import get
-from windlass.app.rsync_sends import make_rsync
-from windlass.app.sending_data import SendOptions, send
+from windlass.app.data.getting import get
+from windlass.app.data.rsync_sends import make_rsync
+from windlass.app.data.sending import SendOptions, send
 from windlass.core.site import Software
 from windlass.errors import ConnectionLost, SiteNotReady, TransferFailed
 
@@ -29,7 +29,7 @@ SMALL = SendOptions(shard_bytes=SHARD, tries=1)
 # The program that is killed: sends, and says how far it is.
 SENDING = """
 import os, sys; from pathlib import Path
-from windlass.app.session import Session; from windlass.app.sending_data import send, SendOptions
+from windlass.app.session import Session; from windlass.app.data.sending import send, SendOptions
 from windlass.edges.folders import find_folders; from windlass.core.site import Login, Site
 site = Site(name="hpc", root=sys.argv[1], login=Login(host="site"))
 with Session(folders=find_folders(os.environ), environ=os.environ) as session:

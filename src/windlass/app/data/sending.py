@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass.app.data_sets import find_users
-from windlass.app.sending_estimate import Estimate, keep_rate, make_estimate
-from windlass.app.sending_jobs import ShardJob, Shipment, plan_shipment
-from windlass.app.sending_streams import Progress, Sender
-from windlass.app.sending_ways import GOES_ON, Way, open_way
+from windlass.app.data.sending_estimate import Estimate, keep_rate, make_estimate
+from windlass.app.data.sending_jobs import ShardJob, Shipment, plan_shipment
+from windlass.app.data.sending_streams import Progress, Sender
+from windlass.app.data.sending_ways import GOES_ON, Way, open_way
+from windlass.app.data.sets import find_users
 from windlass.app.session import Session
 from windlass.core.shell import quote
 from windlass.core.site import Site

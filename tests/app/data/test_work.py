@@ -13,10 +13,10 @@ from tests.app.transfers import make_files, make_ssh_site, open_site, read_set
 from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from tests.edges.sshd import run_sshd
-from windlass.app.data_packing import PackOptions, pack_here, pack_there, try_packing
-from windlass.app.data_sampling import fetch_sample
-from windlass.app.data_sets import find_set
-from windlass.app.data_taking import Sampling, extract_here, extract_there, verify_here, verify_there
+from windlass.app.data.packing import PackOptions, pack_here, pack_there, try_packing
+from windlass.app.data.sampling import fetch_sample
+from windlass.app.data.sets import find_set
+from windlass.app.data.taking import Sampling, extract_here, extract_there, verify_here, verify_there
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.site_work import SiteWork

@@ -3,9 +3,9 @@
 import tempfile
 from pathlib import Path
 
-from windlass.app.data_taking import Sampling, Written, extract_here, find_packed, sample_there
-from windlass.app.data_working import Progress, say_nothing
-from windlass.app.getting_data import get
+from windlass.app.data.getting import get
+from windlass.app.data.taking import Sampling, Written, extract_here, find_packed, sample_there
+from windlass.app.data.working import Progress, say_nothing
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.errors import UsageError

@@ -12,8 +12,8 @@ from tests.app.transfers import make_files, make_local_site, make_ssh_site, open
 from tests.conftest import Places
 from tests.edges.sshd import run_sshd
 from tests.shards.sets import pack_small
-from windlass.app.data_info import fetch_info, load_info
-from windlass.app.data_sets import (
+from windlass.app.data.info import fetch_info, load_info
+from windlass.app.data.sets import (
     Sharing,
     find_set,
     list_sets,

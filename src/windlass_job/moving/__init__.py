@@ -1,0 +1,1 @@
+"""The far end of sending and getting data."""
