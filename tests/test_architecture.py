@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "windlass"
 JOB = ROOT / "src" / "windlass_job"
 
-PURE = ("core", "checks", "lint", "diagnoses", "launchers", "schedulers")
+PURE = ("core", "checks", "lint", "diagnoses", "launchers", "schedulers", "environments")
 WORLD_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint"}
 WORLD_MODULES = {
     *("asyncio", "glob", "http", "logging", "os", "random", "secrets", "select", "shutil", "signal", "socket"),

@@ -81,23 +81,26 @@ def _prepare() -> None:
 
 
 def _measure(folder: Path, nodes: int) -> list[Row]:
-    ours = [_run(folder, nodes, "windlass") for _ in range(ROUNDS)]
-    tar, copied = _run(folder, nodes, "tar"), _run(folder, nodes, "copy")
-    first = statistics.median(one.first_s for one in ours)
+    trials = {how: [_run(folder, nodes, how) for _ in range(ROUNDS)] for how in ("windlass", "tar", "copy")}
+    ours = trials["windlass"]
+    first, tar_s, copy_s = (statistics.median(one.first_s for one in found) for found in trials.values())
     last = ours[-1]
     size = sum(path.stat().st_size for path in PACKED.glob("shard-*"))
     shares = f"{(last.read or 0) / size:.2f} of the data set was read from the shared file system"
     told = f"{(last.read or 0) / 1e9:.2f} GB read, {(last.received or 0) / 1e9:.2f} GB from other nodes"
-    spread = f"{min(one.first_s for one in ours):.2f} to {max(one.first_s for one in ours):.2f} s"
     return [
-        Row(what="windlass, staged through: first batch", value=1000 * first, peer="tar -x", ratio=first / tar.first_s,
-            budget=1 / TIMES_FASTER, note=f"{tar.first_s / first:.0f} times as fast as tar -x; {spread}"),
+        Row(what="windlass, staged through: first batch", value=1000 * first, peer="tar -x", ratio=first / tar_s,
+            budget=1 / TIMES_FASTER, note=f"{tar_s / first:.0f} times as fast as tar -x; {_tell_spread(ours)}"),
         Row(what="windlass: all on every node", value=1000 * (last.local_s or 0), note=told),
         Row(what="bytes from the shared file system", value=(last.read or 0) / size, unit="times",
             budget=1.01, note=shares),
-        Row(what="tar -x to the node's disk: first batch", value=1000 * tar.first_s),
-        Row(what="cp of the shards: first batch", value=1000 * copied.first_s),
+        Row(what="tar -x to the node's disk: first batch", value=1000 * tar_s, note=_tell_spread(trials["tar"])),
+        Row(what="cp of the shards: first batch", value=1000 * copy_s, note=_tell_spread(trials["copy"])),
     ]  # fmt: skip
+
+
+def _tell_spread(trials: list[Trial]) -> str:
+    return f"{min(one.first_s for one in trials):.2f} to {max(one.first_s for one in trials):.2f} s"
 
 
 def _run(folder: Path, nodes: int, how: str) -> Trial:

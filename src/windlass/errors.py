@@ -3,7 +3,7 @@
 The docstring of a class is what `windlass explain CODE` prints.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import ClassVar
 
@@ -332,6 +332,36 @@ class DataFailed(WindlassError):
     exit_code = ExitCode.FAILED
 
 
+class EnvironmentFailed(WindlassError):
+    """An environment could not be built, packed or read. The first line that failed is quoted.
+
+    What was built before is as it was, and runs go on using it. `windlass env build` tries again.
+    """
+
+    code = "E901"
+    exit_code = ExitCode.FAILED
+
+
+class EnvironmentNotFound(WindlassError):
+    """There is no environment, image or module of that name at the site.
+
+    `windlass env list --on SITE` and `windlass modules find NAME --on SITE` show what there is.
+    """
+
+    code = "E902"
+    exit_code = ExitCode.FAILED
+
+
+class EnvironmentInUse(WindlassError):
+    """A run that is waiting or running uses this environment: it is not removed.
+
+    Wait for the run (`windlass wait RUN`), or take it out of the queue (`windlass cancel RUN`).
+    """
+
+    code = "E903"
+    exit_code = ExitCode.FAILED
+
+
 class Interrupted(WindlassError):
     """You pressed Ctrl-C. The run itself was left alone unless the message says otherwise."""
 
@@ -339,37 +369,11 @@ class Interrupted(WindlassError):
     exit_code = ExitCode.INTERRUPTED
 
 
-ERRORS: dict[str, type[WindlassError]] = {
-    kind.code: kind
-    for kind in (
-        WindlassError,
-        UsageError,
-        ConfigError,
-        SnapshotError,
-        PlanError,
-        CheckFailed,
-        ClusterRefused,
-        ClusterUnavailable,
-        SubmissionUnclear,
-        LoginNeeded,
-        HostKeyChanged,
-        HostUnreachable,
-        ConnectionLost,
-        SiteNotReady,
-        NotFound,
-        RunFolderGone,
-        StoreError,
-        DiskFull,
-        OutputLost,
-        ConvertError,
-        LibraryMissing,
-        TransferFailed,
-        TransferBusy,
-        JobFailed,
-        DataNotFound,
-        DataDamaged,
-        DataInUse,
-        DataFailed,
-        Interrupted,
-    )
-}
+def _list_kinds(kind: type[WindlassError]) -> Iterator[type[WindlassError]]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _list_kinds(one)
+
+
+# Every error that this file names, by its code.
+ERRORS: dict[str, type[WindlassError]] = {kind.code: kind for kind in _list_kinds(WindlassError)}

@@ -20,7 +20,7 @@ COMMANDS: Dict[str, Tuple[str, str]] = {
     wire.NETWORK_TASK: ("network.testing", "talk to the other nodes of this job, and tell how that went"),
     wire.STAGE_NODE: ("staging.keeping", "hold the data of this job on this node, until the input ends"),
     "gauges": ("agent.gauges", "sample this node until stopped"),
-    wire.DATA_WORK: ("data_work", "work on a data set where it lies"),
+    wire.WORK_VERB: ("working.behind", "do what takes long, on a login node or in a job"),
     "probe": ("probe", "tell what this node is like"),
 }
 

@@ -41,6 +41,10 @@ RUNS = "runs"  # ROOT/runs/RUN_ID/
 DATA = "data"  # ROOT/data/NAME/: a packed data set; ROOT/data/NAME.json: where one of that name lies
 LANDING = "windlass-landing-"  # TRANSFER_ROOT/windlass-landing-NAME/: data on its way to where only others may write
 WORK = "work"  # ROOT/work/ID/: long work on data sets that goes on while the laptop sleeps
+ENVS = "envs"  # ROOT/envs/ID/: an environment; `current` leads to the folder it was last built in
+ENV_CARD = "env.json"  # ROOT/envs/ID/env.json: what it is; written last
+ENV_CURRENT = "current"
+CACHES = "caches"  # ROOT/caches/: weights and data sets of hubs, fetched where there is internet
 SAMPLES = "samples"  # ROOT/work/samples/NAME/: taken to be fetched, and removed after a day
 TOOLS = "tools"  # ROOT/tools/: our own program for such work
 BLOBS = "blobs"  # ROOT/blobs/ab/abcdef...: file contents by SHA-256
@@ -125,7 +129,7 @@ TASK_FENCE = "task-fence"  # beside the program of a task: ends it when another 
 MPI = "mpi"  # on the first node: finds out which --mpi= of srun the program's MPI speaks
 MPS = "mps"  # one task a node: copies of the command that share a GPU
 SECRET = "secret"  # on the first node: a word that only the processes of this job know
-DATA_WORK = "data-work"  # at the site or in a job: verify, pack, extract or sample a data set
+WORK_VERB = "work"  # at the site or in a job: what takes long
 SPARK = "spark"  # one task a node: its part of a Spark cluster
 
 # ---- the agent's own exit codes -----------------------------------------------------------------

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.app.data.seen import add_data_sets, look_at_data
+from windlass.app.environments.seen import look_at_environment
 from windlass.app.nodes_seen import recall_node
 from windlass.app.session import Session
 from windlass.checks import run_checks
 from windlass.core.case import Case
 from windlass.core.dependency import list_awaited
+from windlass.core.environment import EnvironmentSeen
 from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Finding, Severity
 from windlass.core.job import make_script
@@ -50,6 +52,7 @@ class Planned:
     findings: tuple[Finding, ...]
     snapshot: Snapshot
     project: Path
+    environment: EnvironmentSeen | None = None
     note: str | None = None  # why the site was not asked
 
     @property
@@ -80,7 +83,8 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
     data = look_at_data(session, snapshot, spec, site, facts if note is None else None)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
     code = load_project_code(snapshot.project, snapshot.manifest, spec.command)
-    plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code, data=data)
+    environment = look_at_environment(session, site, spec.environment, wanted.project, facts, ask=note is None)
+    plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code, data=data, environment=environment)
     case = Case(
         spec=spec,
         plan=plan,
@@ -90,6 +94,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         snapshot_files=len(snapshot.manifest.files),
         code=code,
         data=data,
+        environment=environment,
         awaited=_look_at_awaited(session, site, plan) if note is None else None,
         now=session.clock(),
     )
@@ -102,6 +107,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         findings=run_checks(case),
         snapshot=snapshot,
         project=wanted.project,
+        environment=environment,
         note=note,
     )
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from windlass.core.environment import EnvironmentSeen
 from windlass.core.facts import Facts
 from windlass.core.jobs import JobSeen
 from windlass.core.plan import Plan
@@ -36,5 +37,6 @@ class Case:
     snapshot_files: int | None = None
     code: Code = NO_CODE
     data: tuple[DataSeen, ...] = ()
+    environment: EnvironmentSeen | None = None  # None: the run wants none that Windlass knows
     awaited: tuple[JobSeen, ...] | None = None  # jobs the run depends on, as the controller knows them; None: not asked
     now: float | None = None  # seconds since 1970; None: the clock is not looked at

@@ -100,7 +100,9 @@ class Plan:
     modules: tuple[str, ...] = ()
     purge_modules: bool = False
     login_shell: bool = False  # `module` exists only in a login shell
+    environment: str | None = None  # the id of what was built for it
     activate: tuple[str, ...] = ()  # shell lines that set up the environment
+    inside: tuple[str, ...] = ()  # words before the command of every task: a container
     env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     network_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     launch_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # what the launcher wants set

@@ -7,6 +7,7 @@ from datetime import timedelta
 from windlass.core.case import DataSeen
 from windlass.core.chain import Links, choose_notice, cut_into_links
 from windlass.core.cost import make_cost
+from windlass.core.environment import Entering, EnvironmentSeen, choose_purge, list_modules
 from windlass.core.facts import Facts
 from windlass.core.launch import Launcher, Sight
 from windlass.core.placing.access import Limit
@@ -48,6 +49,7 @@ def make_plan(
     launchers: Mapping[str, Launcher],
     code: Code = NO_CODE,
     data: Sequence[DataSeen] = (),
+    environment: EnvironmentSeen | None = None,
 ) -> Plan:
     """Fill every gap in the spec with the site's facts."""
     queues = make_queues(site, facts)
@@ -83,6 +85,7 @@ def make_plan(
         seen=data,
     )
     in_memory_gb, on_node_gb = get_limits_gb(site)
+    entering = environment.entering if environment is not None else Entering()
     reasons = (
         *choice.reasons,
         gpu_reason,
@@ -140,11 +143,13 @@ def make_plan(
         local_scratch=site.local_scratch,
         bring_back=spec.bring_back,
         bring_back_every=spec.bring_back_every,
-        modules=tuple(dict.fromkeys((*site.software.always_load, *spec.environment.modules))),
-        purge_modules=_choose_purge(spec, site),
+        modules=list_modules(spec.environment, site),
+        purge_modules=choose_purge(spec.environment, site),
         login_shell=site.software.modules.value != "none",
-        activate=(spec.environment.activate,) if spec.environment.activate else (),
-        env=dict(sorted(spec.env.items())),
+        environment=environment.recipe.id if environment and environment.recipe.existing is None else None,
+        activate=(*entering.lines, *((spec.environment.activate,) if spec.environment.activate else ())),
+        inside=entering.inside,
+        env=dict(sorted({**entering.env, **spec.env}.items())),
         network_env=_make_network_env(site) if shape.nodes > 1 else {},
         host_suffix=site.network.host_suffix,
         python=site.software.python,
@@ -263,8 +268,3 @@ def _choose_constraint(spec: RunSpec, site: Site, shape: Shape, queue: Queue) ->
     # `&` binds no tighter than `|` in Slurm; brackets of either kind cannot be nested.
     alternatives = "|" in asked and not set(asked) & set("([")
     return f"{feature}&({asked})" if alternatives else f"{feature}&{asked}"
-
-
-def _choose_purge(spec: RunSpec, site: Site) -> bool:
-    asked = spec.environment.purge_modules
-    return site.software.purge_modules if asked is None else asked

@@ -50,15 +50,38 @@ class Resources:
 WORDS_OF_A_CENTRE = ("account", "partition", "qos", "constraint", "reservation", "dependency", "exclude")
 
 
+class Wheels(StrEnum):
+    """Where the packages of a venv come from."""
+
+    AUTO = "auto"  # the site's wheelhouse where it has one, else PyPI where the login node reaches it, else the laptop
+    WHEELHOUSE = "wheelhouse"
+    PYPI = "pypi"
+    LAPTOP = "laptop"  # downloaded here for the site's platform, and sent
+
+
+class BuildPlace(StrEnum):
+    """Where an environment is built."""
+
+    LOGIN = "login"
+    JOB = "job"  # a short one of its own
+    NODE = "node"  # on the own disk of every node, at the start of every job
+
+
 @dataclass(frozen=True, kw_only=True)
 class Environment:
     """[environment]: what must be there before the command runs."""
 
     modules: tuple[str, ...] = ()  # what `module load` gets, in this order
     purge_modules: bool | None = None  # None: as the site advises
-    venv: str | None = None  # requirements.txt, pyproject.toml or an existing folder
-    conda: str | None = None  # environment.yml or the name of an environment
-    container: str | None = None  # an image
+    venv: str | None = None  # requirements.txt, pyproject.toml, uv.lock, or a folder at the site
+    wheels: Wheels = Wheels.AUTO  # where the packages of a venv come from
+    python: str | None = None  # the version it must have, as "3.11"
+    system_packages: bool | None = None  # a venv sees the packages of the modules; default: when there are modules
+    conda: str | None = None  # environment.yml, a lock file, pixi.toml, or the name or folder of an environment
+    container: str | None = None  # docker://IMAGE, a .sif or .def, or a folder at the site
+    binds: tuple[str, ...] = ()  # folders that the container sees besides those it needs, as FROM or FROM:TO
+    build: BuildPlace = BuildPlace.LOGIN  # where it is built
+    pack: bool = False  # as one file, which every node unpacks on its own disk
     activate: str | None = None  # a shell line of the user's own ("as it is")
 
 

@@ -49,7 +49,7 @@ class SiteWork:
         request = json.dumps(self._request).encode()
         self._lay(program, zipped)
         write = _make_write({f"{self.folder}/request.json": request})
-        argv = [self._site.software.python, "-I", program, wire.DATA_WORK, "--folder", self.folder]
+        argv = [self._site.software.python, "-I", program, wire.WORK_VERB, "--folder", self.folder]
         written, ran = self._host.ask([write, make_command(argv, timeout_s=60)])
         expect(written, SiteNotReady, f"nothing can be written to {self.folder} at {self._site.name}")
         done = read_completed(ran)

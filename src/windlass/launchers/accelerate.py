@@ -6,12 +6,11 @@ them; Accelerator() reads the same RANK and WORLD_SIZE either way.
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.errors import PlanError
 from windlass.launchers import torchrun
 from windlass.launchers.commands import Start, is_plain, read_start
 from windlass.launchers.seeing import find_sign
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 
 _OURS = frozenset(
     {
@@ -41,7 +40,7 @@ def make_argv(plan: Plan) -> tuple[str, ...]:
             f"without GPUs `accelerate launch {' '.join(told)}` would silently run one process",
             hint="write `python SCRIPT ARGUMENTS` as the command, and the rest in Accelerator(…)",
         )
-    return start_tasks(plan, make_shell_argv(line))
+    return start_tasks(plan, make_task(plan, line))
 
 
 def _as_script(start: Start) -> Start:

@@ -2,15 +2,14 @@
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.errors import PlanError
 from windlass.launchers.commands import Start, is_plain, read_start
 from windlass.launchers.seeing import find_sign
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    return start_tasks(plan, make_shell_argv(_make_line(plan)))
+    return start_tasks(plan, make_task(plan, _make_line(plan)))
 
 
 def _make_line(plan: Plan) -> str:

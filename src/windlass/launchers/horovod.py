@@ -5,10 +5,9 @@ from collections.abc import Mapping
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.errors import PlanError
 from windlass.launchers.seeing import find_sign
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 
 _BEGIN = re.compile(r"\s*(?:\S*/)?horovodrun\s+")
 # What Windlass says itself: how many, where, and over which network.
@@ -20,7 +19,7 @@ _OURS = re.compile(
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    return start_tasks(plan, make_shell_argv(_without_horovodrun(plan.command)), world="horovod")
+    return start_tasks(plan, make_task(plan, _without_horovodrun(plan.command)), world="horovod")
 
 
 def _without_horovodrun(command: str) -> str:

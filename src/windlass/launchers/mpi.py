@@ -5,10 +5,9 @@ from collections.abc import Mapping
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.errors import PlanError
 from windlass.launchers.seeing import find_call, find_starter
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 from windlass_job import wire
 
 _BEGIN = re.compile(r"\s*(?:\S*/)?(?:mpirun|mpiexec)\s+")
@@ -28,7 +27,7 @@ def make_argv(plan: Plan) -> tuple[str, ...]:
         *(plan.python, "-I", f"{plan.folder}/{wire.JOB_ZIP}", wire.MPI, "--processes", str(plan.processes)),
         *(("--try-with", python[0]) if python else ()),
         "--",
-        *start_tasks(plan, make_shell_argv(command), world="mpi"),
+        *start_tasks(plan, make_task(plan, command), world="mpi"),
     )
 
 

@@ -2,8 +2,7 @@
 
 from windlass.core.launch import Launcher
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 from windlass_job import wire
 
 
@@ -12,7 +11,7 @@ def make_argv(plan: Plan) -> tuple[str, ...]:
         *(plan.python, "-I", f"{plan.folder}/{wire.JOB_ZIP}", wire.MPS, "--stop-signal", plan.stop_signal),
         *("--replicas", str(plan.processes_per_node), "--gpus", str(plan.gpus_per_node)),
         "--",
-        *make_shell_argv(plan.command),
+        *make_task(plan, plan.command),
     )
     return start_tasks(plan, node)
 

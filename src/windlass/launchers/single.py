@@ -2,12 +2,12 @@
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.launchers.seeing import find_inner_starter
+from windlass.launchers.tasks import make_task
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    return make_shell_argv(plan.command)
+    return make_task(plan, plan.command)
 
 
 def recognise(sight: Sight) -> str | None:

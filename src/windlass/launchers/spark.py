@@ -4,9 +4,8 @@ import re
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.launchers.seeing import find_sign
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 from windlass_job import wire
 
 _BESIDE = re.compile(r"(?<!\S)(?P<folder>[\w./-]+)/(?:python[\d.]*|spark-submit)(?=\s)")
@@ -19,7 +18,7 @@ def make_argv(plan: Plan) -> tuple[str, ...]:
         *(("--memory-mb", str(plan.memory_mb)) if plan.memory_mb else ()),
         *_name_folder(plan.command),
         "--",
-        *make_shell_argv(plan.command),
+        *make_task(plan, plan.command),
     )
     # The word that all processes of this Spark share; in no file, and on no command line.
     return (*ours, wire.SECRET, wire.ENV_SPARK_SECRET, "--", *start_tasks(plan, node))

@@ -2,12 +2,11 @@
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    return start_tasks(plan, make_shell_argv(plan.command))
+    return start_tasks(plan, make_task(plan, plan.command))
 
 
 def recognise(sight: Sight) -> str | None:

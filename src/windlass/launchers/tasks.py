@@ -3,8 +3,14 @@
 from collections.abc import Sequence
 
 from windlass.core.plan import Plan
+from windlass.core.shell import make_shell_argv
 from windlass.launchers.commands import is_one_program
 from windlass_job import wire
+
+
+def make_task(plan: Plan, line: str) -> tuple[str, ...]:
+    """A line for bash, inside the environment: srun outside, the container inside."""
+    return (*plan.inside, *make_shell_argv(line))
 
 
 def start_tasks(plan: Plan, command: Sequence[str], *, world: str | None = None) -> tuple[str, ...]:

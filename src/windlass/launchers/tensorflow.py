@@ -2,13 +2,12 @@
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.launchers.seeing import find_sign
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    return start_tasks(plan, make_shell_argv(plan.command), world="tensorflow")
+    return start_tasks(plan, make_task(plan, plan.command), world="tensorflow")
 
 
 def recognise(sight: Sight) -> str | None:

@@ -7,10 +7,9 @@ nodes in the order of their names, and would let the ranks meet on a second port
 
 from windlass.core.launch import Launcher, Sight
 from windlass.core.plan import Plan
-from windlass.core.shell import make_shell_argv
 from windlass.launchers.commands import Start, is_plain, read_start
 from windlass.launchers.seeing import find_sign
-from windlass.launchers.tasks import start_tasks
+from windlass.launchers.tasks import make_task, start_tasks
 
 _OURS = frozenset(
     {
@@ -27,7 +26,7 @@ _SHARES_WORK = (
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    return start_tasks(plan, make_shell_argv(make_line(plan, _read(plan.command))))
+    return start_tasks(plan, make_task(plan, make_line(plan, _read(plan.command))))
 
 
 def _read(command: str) -> Start:

@@ -136,7 +136,7 @@ def pack_as_job(
 
     request = shlex.quote(json.dumps(_make_request(site, source, name, options), sort_keys=True))
     zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
-    command = f"{site.software.python} -I {zipped} {wire.DATA_WORK} --request {request}"
+    command = f"{site.software.python} -I {zipped} {wire.WORK_VERB} --request {request}"
     settings = {"run.name": f"pack-{name}", "run.command": command, "resources.time": time_limit}
     flags = tuple(Flag(key=key, value=value, option=key) for key, value in settings.items())
     with tempfile.TemporaryDirectory(prefix="windlass-pack-") as project:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
-from windlass.core.run import SET, Checkpoint, Data, Environment, Resources, RunSpec, Staging
+from windlass.core.run import SET, BuildPlace, Checkpoint, Data, Environment, Resources, RunSpec, Staging, Wheels
 from windlass.core.site import ChainStyle
 from windlass.core.toml.leaves import (
     check_env_name,
@@ -83,8 +83,14 @@ ENVIRONMENT: dict[str, Shape] = {
     "modules": Many(item=word()),
     "purge_modules": flag(),
     "venv": line(),
+    "wheels": choice(Wheels),
+    "python": word(),
+    "system_packages": flag(),
     "conda": line(),
     "container": line(),
+    "binds": Many(item=line()),
+    "build": choice(BuildPlace),
+    "pack": flag(),
     "activate": text(),
 }
 DATA: dict[str, Shape] = {"source": line(), "stage": choice(Staging), "extract": flag()}

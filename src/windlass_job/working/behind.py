@@ -1,4 +1,4 @@
-"""Long work on data sets where they lie: on a login or transfer node, started by the laptop, or as a job.
+"""Long work at a site: on a login or transfer node, started by the laptop, or as a job.
 
 It goes on when the laptop is closed. `progress.json` in its folder tells how far it is, `result.json` how it ended; a
 file `stop` beside them ends it at the next sign of life. What it writes can be gone on with by the same request.
@@ -7,6 +7,7 @@ file `stop` beside them ends it at the next sign of life. What it writes can be 
 import argparse
 import errno
 import fcntl
+import importlib
 import json
 import os
 import sys
@@ -25,7 +26,6 @@ _LOCK = b"lock"
 _TELL_S = 0.5
 _KEEP_S = 24 * 3600
 _NICE = 10  # others work on this node too
-_MOST_DAMAGES = 1000
 
 Progress = Callable[[int, int], None]  # bytes done, of all
 
@@ -87,109 +87,32 @@ def _work(folder: bytes) -> None:
         traceback.print_exc()
 
 
+# In which module of this room a verb lies. Only that one is imported.
+_MODULES = {
+    "verify": "data",
+    "pack": "data",
+    "extract": "data",
+    "sample": "data",
+}
+
+
 def _do(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
     """The result as JSON; what a user can cause comes back as a problem in words."""
-    from windlass_job.shards.card import CardDamaged
-    from windlass_job.shards.extracting import ExtractFailed
-    from windlass_job.shards.folder import FileDamaged
-    from windlass_job.shards.index import IndexDamaged
-    from windlass_job.shards.writing import PackFailed
-
+    verb = request["verb"]
+    module = importlib.import_module("windlass_job.working." + _MODULES[verb])
     try:
-        values = _VERBS[request["verb"]](request, progress)
+        values = module.VERBS[verb](request, progress)
         return dict(values, ok=True)
     except Stopped:
         return {"ok": False, "kind": "stopped", "problem": "it was stopped"}
     except disk.Refused as error:
         return {"ok": False, "kind": error.kind, "problem": error.problem}
-    except (CardDamaged, FileDamaged, IndexDamaged) as error:
-        return {"ok": False, "kind": "damaged", "problem": str(error)}
+    except module.FAILURES as error:
+        return dict(module.explain(error), ok=False)
     except OSError as error:
         kind = "no-space" if error.errno in disk.NO_SPACE else "not-found" if error.errno == errno.ENOENT else "failed"
         place = disk.as_text(os.fsencode(error.filename)) + ": " if error.filename else ""
         return {"ok": False, "kind": kind, "problem": place + (error.strerror or str(error)).lower()}
-    except (PackFailed, ExtractFailed) as error:
-        return {"ok": False, "kind": "no-space" if error.is_full else "failed", "problem": str(error)}
-    except ValueError as error:  # the packer's own words about a source
-        return {"ok": False, "kind": "failed", "problem": str(error)}
-
-
-def _verify(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
-    from windlass_job.shards.card import load_card
-    from windlass_job.shards.verifying import verify
-
-    folder = disk.expand_root(request["path"])
-    card = load_card(folder)
-    damages = verify(folder, progress)
-    told = [
-        {"shard": one.shard, "name": None if one.name is None else disk.as_text(one.name), "problem": one.problem}
-        for one in damages[:_MOST_DAMAGES]
-    ]
-    return {"damages": told, "count": len(damages), "files": card.files, "bytes": card.bytes}
-
-
-def _pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
-    from windlass_job.shards.packing import Settings, pack
-
-    target = disk.expand_root(request["target"])
-    disk.make_folders(os.path.dirname(target))
-    settings = Settings(**request["settings"])
-    packed = pack(_open_source(request), target, settings, lambda _, done, __, total: progress(done, total))
-    card = packed.card
-    return {
-        "path": disk.as_text(target),
-        "files": card.files,
-        "bytes": card.bytes,
-        "shards": len(card.shards),
-        "classes": len(card.classes),
-        "new_files": packed.new_files,
-        "dead_files": packed.dead_files,
-        "told": packed.told.make_lines(),
-        "advice": packed.advice,
-    }
-
-
-def _open_source(request: "Dict[str, Any]") -> "Any":
-    from windlass_job.shards.sources import choose_source
-
-    path = disk.expand_root(request["source"])
-    labels = disk.expand_root(request["labels"]) if request.get("labels") else None
-    return choose_source(path, request.get("kind") or "auto", bool(request.get("follow")), labels)
-
-
-def _extract(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
-    from windlass_job.shards.card import load_card
-    from windlass_job.shards.extracting import extract
-
-    folder, target = disk.expand_root(request["path"]), disk.expand_root(request["target"])
-    patterns = tuple(disk.as_path(one) for one in request.get("patterns") or ())
-    total = load_card(folder).bytes
-    done = extract(folder, target, patterns, bool(request.get("force")), lambda _, size: progress(size, total))
-    return {
-        "path": disk.as_text(target),
-        "files": done.files,
-        "bytes": done.bytes,
-        "kept": done.kept,
-        "told": done.told.make_lines(),
-        "damaged": done.damaged[:_MOST_DAMAGES],
-    }
-
-
-def _sample(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
-    from windlass_job.shards.sampling import sample
-
-    source, target = disk.expand_root(request["path"]), disk.expand_root(request["target"])
-    per_class, seed = int(request["per_class"]), int(request["seed"])
-    files, size = sample(source, target, per_class, seed, packed=True, progress=progress)
-    return {"path": disk.as_text(target), "files": files, "bytes": size}
-
-
-_VERBS = {
-    "verify": _verify,
-    "pack": _pack,
-    "extract": _extract,
-    "sample": _sample,
-}  # type: Dict[str, Callable[[Dict[str, Any], Progress], Dict[str, Any]]]
 
 
 def _tell_file(folder: bytes) -> Progress:

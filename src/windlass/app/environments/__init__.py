@@ -1,0 +1,1 @@
+"""What a user can do with environments: build, look, pack, remove; modules, wheels, images, caches."""

@@ -1,0 +1,111 @@
+"""An environment: what is wanted, what was built, and how a job enters it. The catalogue is `windlass.environments`."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from windlass.core.run import Environment
+from windlass.core.site import Site
+from windlass_job import wire
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+_PROTOCOL = 1  # one more when the same recipe would be built in another way
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All that decides what is built. Equal recipes are one environment."""
+
+    kind: str
+    modules: tuple[str, ...] = ()  # loaded before it is built, and in every job that uses it
+    purge_modules: bool = False
+    files: Mapping[str, str] = field(default_factory=lambda: _NONE)  # name and text of what the build reads
+    settings: Mapping[str, str] = field(default_factory=lambda: _NONE)  # in the words of its kind
+    platform: str = ""  # "x86_64": of the site
+    existing: str | None = None  # a folder, image or name at the site: nothing is built
+
+    @property
+    def id(self) -> str:
+        """Such as venv-3f2a9c1b7d."""
+        parts = [_PROTOCOL, self.kind, self.modules, self.purge_modules, self.platform, self.existing]
+        parts += [sorted(self.files.items()), sorted(self.settings.items())]
+        return f"{self.kind}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:10]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """What env.json says of an environment at a site."""
+
+    id: str
+    kind: str
+    path: str  # what `current` leads to; of a container the image
+    python: str | None = None  # "3.11.4"
+    modules: tuple[str, ...] = ()
+    platform: str = ""
+    glibc: str | None = None
+    bytes: int = 0
+    files: int = 0
+    made: float = 0.0  # seconds since 1970
+    packed: str | None = None  # the one file, where there is one
+    packages: Mapping[str, str] = field(default_factory=lambda: _NONE)  # name and version
+    gpu_code: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # "torch": ("sm_80", ...); as they say it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """How it is made: bash, run as a login shell in an empty folder that is named by $WINDLASS_PREFIX."""
+
+    script: str
+    files: Mapping[str, bytes] = field(default_factory=dict)  # laid beside the script, which begins there
+    needs_internet: bool = False
+    needs_bytes: int = 0  # free space without which it is not begun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entering:
+    """What a job does to be inside."""
+
+    lines: tuple[str, ...] = ()  # of the batch script, after the modules
+    inside: tuple[str, ...] = ()  # words before the command of every task, on every node
+    env: Mapping[str, str] = field(default_factory=lambda: _NONE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentSeen:
+    """What a run wants, and what is known of it at the site."""
+
+    recipe: Recipe
+    entering: Entering
+    built: Built | None = None  # None: it is not built, or the site was not asked
+    is_asked: bool = False
+
+
+ReadFile = Callable[[str], str | None]  # the text of a file of the project; None: there is none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of environment."""
+
+    name: str
+    summary: str
+    read: Callable[[Environment, Site, ReadFile], Recipe | None]  # None: the run wants none of this kind
+    make_build: Callable[[Recipe, Site], Build]
+    enter: Callable[[Environment, Recipe, str, Site], Entering]  # the third: where it lies, see `make_path`
+
+
+def list_modules(environment: Environment, site: Site) -> tuple[str, ...]:
+    """In the order in which they are loaded."""
+    return tuple(dict.fromkeys((*site.software.always_load, *environment.modules)))
+
+
+def choose_purge(environment: Environment, site: Site) -> bool:
+    asked = environment.purge_modules
+    return site.software.purge_modules if asked is None else asked
+
+
+def make_path(recipe: Recipe, root: str) -> str:
+    """Where jobs find it; known before it is built."""
+    return recipe.existing or f"{root}/{wire.ENVS}/{recipe.id}/{wire.ENV_CURRENT}"

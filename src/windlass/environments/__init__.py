@@ -1,0 +1,6 @@
+"""The kinds of environments: what the run file says, how it is built at a site, how a job enters it."""
+
+from windlass.core.environment import Kind
+
+_KINDS: tuple[Kind, ...] = ()
+KINDS: dict[str, Kind] = {one.name: one for one in _KINDS}

@@ -1,0 +1,1 @@
+"""Long work at a site, which outlives the connection."""
