@@ -29,8 +29,8 @@ ROUNDS = int(os.environ.get("WINDLASS_BENCH_ROUNDS", "5"))
 
 def main() -> None:
     if len(sys.argv) > 2 and sys.argv[1] == "one":
-        print(json.dumps(run_one(sys.argv[2])))
-        return
+        print(json.dumps(run_one(sys.argv[2])), flush=True)
+        os._exit(0)  # threads that decode may be in the middle of it
     if importlib.util.find_spec("simplejpeg") is None:
         if PEERS.exists():
             sys.exit(subprocess.run([PEERS, "-m", "benchmarks.data.loader", *sys.argv[1:]], cwd=ROOT).returncode)
@@ -112,8 +112,8 @@ def open_ours(**options):
     return repeat(data.loader(data.Shards(PACKED)[:10000], BATCH, workers=WORKERS, decode="simplejpeg", **options))
 
 
-def open_ours_with_processes():
-    return open_ours(processes=True)
+def open_ours_with_threads():
+    return open_ours(processes=False)
 
 
 def open_ram():
@@ -218,7 +218,7 @@ def open_loader(samples):
 
 LOADERS = {
     "ours": open_ours,
-    "ours, processes": open_ours_with_processes,
+    "ours, threads": open_ours_with_threads,
     "RAM, the same decoder and threads": open_ram,
     "webdataset": open_webdataset,
     "ImageFolder, Pillow": open_folder_pillow,

@@ -57,8 +57,8 @@ def loader(
     the GPU's (by torchvision; chosen where a trial shows it twice as fast as all CPUs of the task), or a function
     from a content to an array, a tensor or a number, of always the same shape and type. dtype: floating point, less
     the mean and divided by std; else the bytes of the images. label: a column instead of the class. remainder and
-    drop_last: see `Order`. workers: as many as this task has CPUs; processes: instead of threads, which is the default
-    with a GPU. on_error: `raise`, or `skip` broken images, which are told and counted.
+    drop_last: see `Order`. workers: as many as this task has CPUs; processes: instead of threads; the default
+    for our own decoders. on_error: `raise`, or `skip` broken images, which are told and counted.
     """
     from windlass_job.reading.making import make_loader
 

@@ -6,7 +6,6 @@ one begins anew.
 
 import os
 import re
-import threading
 import zlib
 
 from windlass_job import disk
@@ -23,7 +22,7 @@ _PART = ".part"
 _DONE = ".done"
 _PLAN = re.compile("[0-9a-f]{16,64}")
 _BLOCK = 1 << 20
-_FLUSH_EVERY = 64 << 20  # what is acknowledged in the end is on the disk by then, all but a little
+_FLUSH_EVERY = 8 << 20  # what is acknowledged in the end is on the disk by then, all but a little
 
 
 class Part:
@@ -39,22 +38,22 @@ class Part:
         os.ftruncate(self._handle, min(start, os.fstat(self._handle).st_size))
         self.crc = _count_crc(self._handle)
         self.written = os.lseek(self._handle, 0, os.SEEK_END)
-        self._flusher = _Flusher(self._handle)
+        self._flushed = self.written
 
     def write(self, piece: memoryview) -> None:
         self.crc = zlib.crc32(piece, self.crc)
         self.written += len(piece)
         while len(piece):
             piece = piece[os.write(self._handle, piece) :]
-        self._flusher.tell(self.written)
+        if self.written - self._flushed >= _FLUSH_EVERY:
+            disk.begin_flush(self._handle, self._flushed, self.written)
+            self._flushed = self.written
 
     def close(self) -> None:
-        self._flusher.stop()
         os.close(self._handle)
 
     def finish(self, index: bytes, size: int, crc: int, check_files: bool) -> "Dict[str, Any]":
         """The shard under its name, with its index. Refused where its bytes are not those that were sent."""
-        self._flusher.stop()
         aside = self.path + b".idx"
         try:
             disk.remove_if_there(aside)
@@ -82,45 +81,6 @@ class Part:
         disk.remove_if_there(index)
         disk.remove_if_there(self.path)
         raise disk.Refused("damaged", "{} arrived damaged ({})".format(self.name, where or "around its files"))
-
-
-class _Flusher:
-    """Brings to the disk what was written so far, while more is written."""
-
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
-        self._told = 0
-        self._more = threading.Event()
-        self._is_over = False
-        self._thread: "Optional[threading.Thread]" = None
-
-    def tell(self, written: int) -> None:
-        if written - self._told < _FLUSH_EVERY:
-            return
-        self._told = written
-        self._more.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work)
-            self._thread.daemon = True
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._is_over = True
-        self._more.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-
-    def _work(self) -> None:
-        while True:
-            self._more.wait()
-            self._more.clear()
-            if self._is_over:
-                return
-            try:
-                os.fdatasync(self._handle)
-            except OSError:  # told by the fsync at the end
-                return
 
 
 def check_names(plan: str, name: str) -> None:

@@ -37,7 +37,8 @@ def make_loader(**asked: "Any") -> Loader:
     workers = asked["workers"] or max(1, count_cpus() - (1 if gpu is not None and count_cpus() > 2 else 0))
     recipe = _make_recipe(asked, source, gpu, workers)
     kitchen = Kitchen(source, order, recipe, asked["label"], asked["on_error"] == "skip")
-    processes = (gpu is not None and isinstance(recipe, Images)) if asked["processes"] is None else asked["processes"]
+    # A function of the user's may be one that cannot be sent to another process.
+    processes = isinstance(recipe, Images) if asked["processes"] is None else asked["processes"]
     if isinstance(recipe, Coded):
         processes = False  # there is nothing to compute for them
     drop_last = is_training if asked["drop_last"] is None else asked["drop_last"]
