@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 HERE = ("startup", "snapshot", "lint", "run_api", "overhead", "gpu_chain")
-ON_THE_CLUSTER = ("connection", "submit", "ps", "network_test")
+ON_THE_CLUSTER = ("connection", "submit", "ps", "network_test", "environments")
 DATA = ("pack", "send", "stage", "read", "loader", "formats", "gpu")
 ALL = (*HERE, *ON_THE_CLUSTER, *(f"data.{name}" for name in DATA))
 

@@ -24,6 +24,7 @@ def make_run_file() -> str:
         ("[environment]", run.Environment, run_file.ENVIRONMENT),
         ("[data.NAME]", run.Data, run_file.DATA),
         ("[checkpoint]", run.Checkpoint, run_file.CHECKPOINT),
+        ("[prefetch]", run.Prefetch, run_file.PREFETCH),
     )
     lead = (
         "Every key of `windlass.toml`, the file at the top of your project.",
@@ -37,7 +38,6 @@ def make_run_file() -> str:
         "`windlass config --origin` shows each value and where it came from.",
         "",
         'Times are written `"90s"`, `"30m"`, `"36h"`, `"3d"` or `"1d12h"`; sizes `"500M"` or `"64G"`.',
-        "`[environment]` venv, conda and container and `[data]` are read and checked; nothing is built or moved yet.",
     )
     return "\n\n".join(("# The run file", "\n".join(lead), *(make_section(*section) for section in sections)))
 

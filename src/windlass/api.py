@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from windlass.app.adopting import Adopted
 from windlass.app.adopting import adopt as adopt_file
 from windlass.app.cancelling import cancel_runs
+from windlass.app.environments.modules import ModuleSearch, ModulesThere, find_modules, list_there
 from windlass.app.explaining import explain_run
 from windlass.app.fetching import Fetched, fetch_run
 from windlass.app.following import Update
@@ -44,12 +45,17 @@ from windlass.edges.settings import load_site_name
 from windlass.errors import WindlassError
 
 if TYPE_CHECKING:
+    from windlass.app.environments.wheels import Checked
     from windlass.app.rehearsing import Rehearsal
+    from windlass.app.syncing import Synced
+    from windlass.core.prefetched import Prefetched
 
 __all__ = [
     "Adopted",
     "Fetched",
     "Linted",
+    "ModuleSearch",
+    "ModulesThere",
     "Planned",
     "QueuesSeen",
     "RunRecord",
@@ -66,8 +72,11 @@ __all__ = [
     "lint_scripts",
     "load",
     "logs",
+    "modules_find",
+    "modules_list",
     "open_session",
     "plan",
+    "prefetch",
     "ps",
     "queues",
     "rehearse",
@@ -75,8 +84,10 @@ __all__ = [
     "rm",
     "run",
     "site_list",
+    "sync",
     "ticket",
     "wait",
+    "wheels_check",
 ]
 
 HERE = "here"
@@ -126,9 +137,13 @@ def rehearse(
 def run(
     project: str | Path = ".", *, on: str | None = None, session: Session | None = None, **settings: object
 ) -> RunRecord:
-    """Plan, check, ship and submit; returns at once. Raises CheckFailed or ClusterRefused."""
+    """Plan, check, ship and submit; returns at once. Raises CheckFailed or ClusterRefused.
+
+    An environment that is not built at the site yet is built first, and that takes its time.
+    """
     with use_session(session) as used:
-        return start_run(used, plan_run(used, _make_wanted(project, on, settings)))
+        wanted = _make_wanted(project, on, settings)
+        return start_run(used, _ensure_environment(used, wanted, plan_run(used, wanted)))
 
 
 def ps(*, site: str | None = None, limit: int | None = 20, session: Session | None = None) -> tuple[RunRecord, ...]:
@@ -208,6 +223,36 @@ def fetch(
         return fetch_run(used, _find(used, run), to=Path(to) if to else None, patterns=only)
 
 
+def prefetch(
+    project: str | Path = ".",
+    *,
+    on: str | None = None,
+    record: bool = False,
+    verify: bool = True,
+    session: Session | None = None,
+    **settings: object,
+) -> "Prefetched":
+    """What the training needs from the internet, fetched for nodes that have none; `verified`: it loads offline."""
+    from windlass.app.environments.prefetching import PrefetchOptions
+    from windlass.app.environments.prefetching import prefetch as fetch_before
+
+    with use_session(session) as used:
+        planned = plan_run(used, _make_wanted(project, on, settings))
+        return fetch_before(used, planned, PrefetchOptions(record=record, verify=verify))
+
+
+def sync(run: Run, *, push: bool = False, to: str | Path | None = None, session: Session | None = None) -> "Synced":
+    """What trackers wrote in the run so far, brought here; with `push` sent on by their own programs."""
+    from windlass.app.syncing import push as push_records
+    from windlass.app.syncing import sync_run
+
+    with use_session(session) as used:
+        synced = sync_run(used, _find(used, run), to=Path(to) if to else None)
+        if push:
+            list(push_records(used, synced))
+        return synced
+
+
 def rm(run: Run, *, session: Session | None = None) -> None:
     """The run's folder and its record."""
     with use_session(session) as used:
@@ -226,6 +271,35 @@ def queues(site: str = HERE, *, category: str | None = None, session: Session | 
         return look_at_queues(used, site, category=category)
 
 
+def modules_find(
+    name: str, *, on: str = HERE, version: str | None = None, session: Session | None = None
+) -> ModuleSearch:
+    """A site's modules of that name, or that hold or mention it, each with all that is loaded before it."""
+    with use_session(session) as used:
+        return find_modules(used, on, name, version=version)
+
+
+def modules_list(on: str = HERE, *, session: Session | None = None) -> ModulesThere:
+    """All modules of a site."""
+    with use_session(session) as used:
+        return list_there(used, on)
+
+
+def wheels_check(
+    file: str | Path | None = None, *, on: str = HERE, project: Path | str = ".", session: Session | None = None
+) -> "Checked":
+    """Which wheels of the site's house the packages of a project would get, and what is missing."""
+    from windlass.app.environments.wheels import check_wheels, load_environment, locate, override
+
+    folder = Path(project)
+    with use_session(session) as used:
+        environment = load_environment(used, folder, on)
+        if file is not None:
+            folder, name = locate(str(file), folder, Path.cwd())
+            environment = override(environment, file=name)
+        return check_wheels(used, used.site(on), environment, folder)
+
+
 def lint_scripts(
     paths: Sequence[str | Path], *, site: str | None = None, session: Session | None = None
 ) -> tuple[Linted, ...]:
@@ -242,6 +316,14 @@ def adopt(script: str | Path, *, into: str | Path = "windlass.toml", force: bool
 
 def _find(session: Session, run: Run) -> RunRecord:
     return session.store.load(run) if isinstance(run, str) else run
+
+
+def _ensure_environment(session: Session, wanted: Wanted, planned: Planned) -> Planned:
+    if planned.environment is None:
+        return planned
+    from windlass.app.environments.ensuring import ensure_environment
+
+    return ensure_environment(session, wanted, planned)
 
 
 def _make_wanted(project: str | Path, on: str | None, settings: dict[str, object]) -> Wanted:

@@ -329,7 +329,6 @@ class DataFailed(WindlassError):
     """
 
     code = "E804"
-    exit_code = ExitCode.FAILED
 
 
 class EnvironmentFailed(WindlassError):
@@ -339,7 +338,6 @@ class EnvironmentFailed(WindlassError):
     """
 
     code = "E901"
-    exit_code = ExitCode.FAILED
 
 
 class EnvironmentNotFound(WindlassError):
@@ -349,7 +347,6 @@ class EnvironmentNotFound(WindlassError):
     """
 
     code = "E902"
-    exit_code = ExitCode.FAILED
 
 
 class EnvironmentInUse(WindlassError):
@@ -359,7 +356,31 @@ class EnvironmentInUse(WindlassError):
     """
 
     code = "E903"
-    exit_code = ExitCode.FAILED
+
+
+class WheelsMissing(WindlassError):
+    """There are no wheels, at the site or in the index, of what the environment asks for. What was built is as it was.
+
+    `windlass wheels check --on SITE` lists each. `wheels = "laptop"` in [environment] brings them from here.
+    """
+
+    code = "E904"
+
+
+class RequirementsInvalid(WindlassError):
+    """A list of packages (requirements.txt, pyproject.toml, uv.lock) cannot be read, or names what no site installs."""
+
+    code = "E905"
+    exit_code = ExitCode.USAGE
+
+
+class PrefetchFailed(WindlassError):
+    """What a run needs from the internet could not be fetched for nodes that have none. The first bad line is quoted.
+
+    What was fetched stays in the caches at the site, and the same command goes on with it.
+    """
+
+    code = "E906"
 
 
 class Interrupted(WindlassError):

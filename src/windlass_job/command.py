@@ -5,14 +5,17 @@ Whom to ask is the difficult part:
   while it saves;
 - not only the first: a shell dies of SIGTERM at once and leaves the training running, unasked;
 - never srun: on SIGTERM it kills its tasks with SIGKILL ("forcing job termination", Slurm 22.05). It passes SIGUSR1
-  on to them, but only to the first process of each.
+  on to them, but only to the first process of each;
+- not the program that runs a container: it hands the signal on, so that one below it would get it twice; and not a
+  shell inside, whose death ends the container, and with it the file system under the training that still saves. Such a
+  shell is held until what it started has ended.
 """
 
 import os
 import signal
 import subprocess
 import time
-from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set
+from typing import Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from windlass_job import processes, wire
 from windlass_job.processes import Process
@@ -20,6 +23,8 @@ from windlass_job.signals import Signals
 
 SHELLS = frozenset(["bash", "sh", "dash", "zsh", "ksh", "tcsh", "csh", "fish", "busybox"])
 FILTERS = frozenset(["tee", "cat", "grep", "sed", "awk", "gawk", "mawk", "ts", "tr", "head", "tail", "logger"])
+CONTAINERS = frozenset(["apptainer", "singularity", "starter", "starter-suid"])  # as the kernel names them
+MOUNTERS = frozenset(["squashfuse_ll", "squashfuse", "fuse2fs", "fuse-overlayfs", "gocryptfs"])  # beside a container
 KILL_S = 10.0  # for killed processes to be gone
 ALERT_S = 0.1  # how often to look once the command was asked to stop
 TASK_SIGNAL = signal.SIGUSR1  # they hand it on as it is, and kill their tasks at others
@@ -34,6 +39,7 @@ class Command:
         self.pid = self._child.pid
         self.is_asked_to_stop = False
         self._asked: Set[int] = set()
+        self._held: Set[int] = set()
         self._number = 0
 
     def poll(self) -> Optional[int]:
@@ -42,6 +48,8 @@ class Command:
         A command whose first process, often a shell, died of being asked to stop has ended when the others have.
         """
         code = self._child.poll()
+        if code is None and self._held:
+            self._let_go()
         if code is None or not self.is_asked_to_stop or code != -self._number:
             return code
         return None if self._has_others() else code
@@ -56,7 +64,11 @@ class Command:
         if not alive:
             _send(-self.pid, number)
             return
-        for process in find_those_to_ask(self.pid, alive):
+        asked, held = find_those_to_ask(self.pid, alive)
+        for process in held:
+            self._held.add(process.pid)
+            _send(process.pid, signal.SIGSTOP)
+        for process in asked:
             self._ask(process, stop_steps)
 
     def kill(self, limit_s: float) -> int:
@@ -90,6 +102,14 @@ class Command:
         elif stop_steps is not None:
             stop_steps()
 
+    def _let_go(self) -> None:
+        """Shells in a container whose children have ended: they do not go on with their next line."""
+        parents = {process.parent for process in processes.load_processes().values()}
+        for pid in self._held - parents:
+            self._held.discard(pid)
+            _send(pid, self._number)
+            _send(pid, signal.SIGCONT)
+
     def _has_others(self) -> bool:
         """Processes of ours that outlive the first one; those nobody has asked yet are asked now."""
         alive = {process.pid: process for process in processes.load_processes().values() if process.session == self.pid}
@@ -121,17 +141,25 @@ def as_exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def find_those_to_ask(first: int, alive: Dict[int, Process]) -> List[Process]:
+def find_those_to_ask(first: int, alive: Dict[int, Process]) -> Tuple[List[Process], List[Process]]:
     """The first process or, where that is a shell, it and what it started, shells before their children.
 
-    A shell that dies first does not go on with its next line when the training has ended.
+    A shell that dies first does not go on with its next line when the training has ended. The second list: shells in
+    a container, which are to be held until then.
     """
     children = processes.find_children(alive)
     found = [alive[first]] if first in alive else []
+    inside, passed = set(), set()  # type: Set[int], Set[int]
     for process in found:
-        if process.name in SHELLS:
-            found.extend(children.get(process.pid, []))
-    return leave_out_readers(found, found)
+        if process.name not in SHELLS and process.name not in CONTAINERS:
+            continue
+        below = [one for one in children.get(process.pid, []) if one.name not in MOUNTERS]
+        found.extend(below)
+        if below and (process.name in CONTAINERS or process.pid in inside):
+            passed.add(process.pid)
+            inside.update(one.pid for one in below)
+    held = [process for process in found if process.pid in passed and process.name in SHELLS]
+    return leave_out_readers([process for process in found if process.pid not in passed], found), held
 
 
 def leave_out_readers(candidates: List[Process], writers: List[Process]) -> List[Process]:

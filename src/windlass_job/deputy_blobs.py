@@ -91,6 +91,11 @@ def get_content(root: bytes, blobs: "Dict[str, Any]", name: str) -> "disk.Buffer
     return blobs[name] if name in blobs else _load_blob(root, name)
 
 
+def remove_blob(root: bytes, name: str) -> None:
+    """One that became part of something else."""
+    disk.remove_if_there(_find_blob(root, name))
+
+
 def remove_old_blobs(root: bytes, beat: "Callable[[], None]") -> None:
     """What nobody asked for in a month, as far as one gets in a moment; what cannot be removed stays."""
     now, deadline = time.time(), time.monotonic() + _CLEAN_S

@@ -98,7 +98,7 @@ def _describe(name: str, path: bytes, pointer: "Optional[Told]") -> "Told":
         return dict(told, kind="folder")
     given = told.get("about") or {}  # with the name: it says what the card does not
     try:
-        card = _load_card(path)
+        card = load_card(path)
         known = dict(_tell_card(card), **_tell_shards(path, card))
     except (OSError, disk.Refused, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return dict(told, kind="packed", problem="its card cannot be read: %s" % error)
@@ -107,7 +107,7 @@ def _describe(name: str, path: bytes, pointer: "Optional[Told]") -> "Told":
     return told
 
 
-def _load_card(path: bytes) -> "Told":
+def load_card(path: bytes) -> "Told":
     import json
 
     with disk.open_regular(os.path.join(path, CARD)) as file:

@@ -1,16 +1,17 @@
 """The deputy's hand in the site's data sets: named, removed, and opened to others. All of it can be asked twice."""
 
 import os
+import re
 import stat
 import time
 
 from windlass_job import disk, wire
-from windlass_job.deputy_data import CARD, DATA, POINTER, check_name, find_set, name_group
+from windlass_job.deputy_data import CARD, DATA, POINTER, check_name, find_set, load_card, name_group
 from windlass_job.deputy_folders import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
     from windlass_job.deputy import Answer, Call
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 _SHARED = b".shared"  # ROOT/data/.shared/NAME.json: how modes and groups were before
 _TRASH = b".trash-"
+_MOST_TOLD = 20
+_INDEX = b"WLINDEX1"
+_SHARD = re.compile(rb"shard-\d+\.(tar|idx)$")
+# Of packing, sending and fetching, and what a kill left of them.
+_OURS = re.compile(rb"\.(sending(-over-.*)?|packing|windlass-parts|shard-\d+\.(tar|idx)\..*|dataset\.json\..*)$")
 _FRESH_S = 15 * 60
 _READ = {"group": 0o040, "all": 0o044}
 _ENTER = {"group": 0o050, "all": 0o055}
@@ -54,38 +60,89 @@ def unregister_set(call: "Call") -> "Answer":
 
 
 def remove_set(call: "Call") -> "Answer":
-    """Renamed away first, so that nobody sees a part of it; then removed. Of a pointer only the pointer."""
+    """Renamed away first, so that nobody sees a part of it; then removed. What is not the set's stays, and is told.
+
+    With `apply` False it is only looked at.
+    """
     root, name = disk.expand_root(call.arguments["root"]), check_name(call.arguments["name"])
     folder = os.path.join(root, DATA)
     path = os.path.join(folder, disk.as_path(name))
-    _remove_leftovers(folder, call)
     if os.path.islink(path) or not os.path.isdir(path):
         raise disk.Refused("not-found", "%s is no folder" % disk.as_text(path))
+    ours, others = sort_files(path)
+    if others and not ours:
+        raise disk.Refused("failed", "nothing in %s is a data set's" % disk.as_text(path))
+    answer = {"path": disk.as_text(path), "kept": [disk.as_text(one) for one in others[:_MOST_TOLD]]}
+    if not call.arguments.get("apply", True):
+        return dict(answer, count=len(others)), b""
+    _remove_leftovers(folder, call)
     trash = os.path.join(folder, _TRASH + os.path.basename(path) + b"-" + disk.make_suffix())
-    os.rename(path, trash)
+    if others:
+        os.mkdir(trash)
+        for one in sorted(ours, key=lambda one: one != CARD):  # without its card it is none
+            os.rename(os.path.join(path, one), os.path.join(trash, one))
+    else:
+        os.rename(path, trash)
     disk.remove_if_there(os.path.join(folder, _SHARED, disk.as_path(name) + b".json"))
     remove_tree(trash, call.beat)
-    return {"path": disk.as_text(path)}, b""
+    return dict(answer, count=len(others)), b""
+
+
+def sort_files(path: bytes) -> "Tuple[List[bytes], List[bytes]]":
+    """What of a folder is the data set's, and what is not, as `shards/card.py` tells them apart."""
+    ours, others = [], []  # type: List[bytes], List[bytes]
+    named = _list_named(path)
+    for name in sorted(os.listdir(path)):
+        stem = os.path.splitext(name)[0]
+        is_ours = name in named or _OURS.match(name) or (_SHARD.match(name) and _is_index(path, stem + b".idx"))
+        (ours if is_ours else others).append(name)
+    if CARD in others and any(_SHARD.match(one) for one in ours):  # a damaged card
+        others.remove(CARD)
+        ours.append(CARD)
+    return ours, others
+
+
+def _list_named(path: bytes) -> "Set[bytes]":
+    try:
+        shards = [disk.as_path(str(one["name"])) for one in load_card(path)["shards"]]
+    except (OSError, disk.Refused, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return set()
+    return {CARD}.union(shards, (os.path.splitext(one)[0] + b".idx" for one in shards))
+
+
+def _is_index(folder: bytes, name: bytes) -> bool:
+    try:
+        with disk.open_regular(os.path.join(folder, name)) as file:
+            return file.read(len(_INDEX)) == _INDEX
+    except (OSError, disk.Refused):
+        return False
 
 
 def find_users(call: "Call") -> "Answer":
     """Runs whose plan names this data set, with the last word of their agents."""
     root = disk.expand_root(call.arguments["root"])
-    words = {"set:" + call.arguments["name"], call.arguments["path"]}
+    return {"runs": list(_iterate_users(root, call.arguments["name"], call.arguments["path"], call.beat))}, b""
+
+
+def list_running(root: bytes, name: str, path: str) -> "List[str]":
+    """The runs that read it at this moment, as far as their agents say."""
+    return [one["run_id"] for one in _iterate_users(root, name, path, lambda: None) if one["is_running"]]
+
+
+def _iterate_users(root: bytes, name: str, path: str, beat: "Callable[[], None]") -> "Iterator[Dict[str, Any]]":
+    words = {"set:" + name, path}
     runs = os.path.join(root, disk.as_path(wire.RUNS))
-    found = []
     try:
         names = sorted(os.listdir(runs))
     except OSError:
         names = []
-    for name in names:
-        call.beat()
-        if name.startswith(b"."):
+    for run in names:
+        beat()
+        if run.startswith(b"."):
             continue
-        plan = disk.read_json(os.path.join(runs, name, disk.as_path(wire.PLAN_JSON))) or {}
+        plan = disk.read_json(os.path.join(runs, run, disk.as_path(wire.PLAN_JSON))) or {}
         if _mentions(plan.get("data"), words):
-            found.append({"run_id": disk.as_text(name), "is_running": _is_running(os.path.join(runs, name))})
-    return {"runs": found}, b""
+            yield {"run_id": disk.as_text(run), "is_running": _is_running(os.path.join(runs, run))}
 
 
 def share_set(call: "Call") -> "Answer":
@@ -96,13 +153,17 @@ def share_set(call: "Call") -> "Answer":
     """
     root, name = disk.expand_root(call.arguments["root"]), check_name(call.arguments["name"])
     path, _ = find_set(root, name)
+    real = os.path.realpath(path) if os.path.islink(path) else path  # a link's own modes say nothing
     record = os.path.join(root, DATA, _SHARED, disk.as_path(name) + b".json")
     if call.arguments.get("undo"):
         changes = _plan_undo(record)
     else:
         gid = _find_group(call.arguments.get("group"))
-        changes = _plan_sharing(path, _list_above(root, path), gid, call.arguments["with_whom"])
-    answer = {"changes": changes[:500], "count": len(changes), "blocked": _find_blocked(path, root, call.arguments)}
+        changes = _plan_sharing(real, _list_above(root, path), gid, call.arguments["with_whom"])
+    blocked = _find_blocked(path, root, call.arguments)
+    if real != path:
+        blocked += [one for one in _find_blocked(real, root, call.arguments) if one not in blocked]
+    answer = {"changes": changes[:500], "count": len(changes), "blocked": blocked}
     if call.arguments.get("apply"):
         if not call.arguments.get("undo"):
             _keep_record(record, changes)

@@ -16,6 +16,7 @@ FAULT_POINTS = (
     "after-rename",
 )
 SAVE_POINTS = ("save-begun", "save-written", "save-sealed", "save-published", "save-removing", "save-ended")
+BUILD_POINTS = ("env-laid", "env-ran", "env-built", "env-swapped", "env-told")
 
 
 def pass_point(point: str) -> None:

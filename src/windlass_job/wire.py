@@ -44,6 +44,12 @@ WORK = "work"  # ROOT/work/ID/: long work on data sets that goes on while the la
 ENVS = "envs"  # ROOT/envs/ID/: an environment; `current` leads to the folder it was last built in
 ENV_CARD = "env.json"  # ROOT/envs/ID/env.json: what it is; written last
 ENV_CURRENT = "current"
+PACKED_ENV = "env.tar"  # ROOT/envs/ID/env.tar: all of it as one file, which every node of a job unpacks for itself
+PACKED_CARD = "env.tar.json"  # what that file is: its sum, and the paths that stand in it
+ENV_LOG = "build.log"  # ROOT/envs/ID/build.log: what its last build said
+WHEELS = "wheels"  # ROOT/wheels/ID/: wheels that were sent from the laptop for the environment ID
+IMAGES = "images"  # ROOT/images/: layers of images on their way, which other images may share
+CONTAINER_HOME = "container-home"  # ROOT/container-home/: what containers see as home where jobs do not see it
 CACHES = "caches"  # ROOT/caches/: weights and data sets of hubs, fetched where there is internet
 SAMPLES = "samples"  # ROOT/work/samples/NAME/: taken to be fetched, and removed after a day
 TOOLS = "tools"  # ROOT/tools/: our own program for such work
@@ -64,6 +70,7 @@ ENV_CHECKPOINTS = "WINDLASS_CHECKPOINT_DIR"  # from [checkpoint] folder; the age
 ENV_POCKET_JOB = "WINDLASS_POCKET_JOB"  # only in jobs of pocket, whose nodes are all this machine
 ENV_HOST_SUFFIX = "WINDLASS_HOST_SUFFIX"  # the site's: behind the name of a host it names the fast network
 ENV_DATA = "WINDLASS_DATA_"  # and the name of the data in capitals: where this node reads it; see make_data_variable
+ENV_PACKED = "WINDLASS_PACKED_ENV"  # the one file of the environment that every node unpacks for itself
 ENV_NODE_DIR = "WINDLASS_NODE_DIR"  # a folder on the node's own disk that is this job's; set by the agent
 ENV_NETWORK_TESTED = "WINDLASS_NETWORK_TESTED"  # the nodes of this job have proved that they can talk
 ENV_ATTEMPT = "WINDLASS_ATTEMPT"  # which start of this link; set by the agent
@@ -82,6 +89,17 @@ ENV_REPLICA = "WINDLASS_REPLICA"  # launcher mps: which copy of the command this
 ENV_REPLICAS = "WINDLASS_REPLICAS"  # launcher mps: how many there are
 ENV_SPARK_SECRET = "WINDLASS_SPARK_SECRET"  # launcher spark: what its processes know each other by
 
+# ---- the script that builds an environment ------------------------------------------------------
+
+ENV_PREFIX = "WINDLASS_PREFIX"  # the empty folder it fills
+ENV_ROOT = "WINDLASS_ROOT"  # the site's root: caches go below it, off home
+ENV_PROBE = "WINDLASS_PROBE"  # a program for the new Python, which tells what it is ...
+ENV_PROBED = "WINDLASS_PROBED"  # ... into this file
+ENV_WHEELS = "WINDLASS_WHEELS"  # a folder: wheels that were sent from the laptop for it
+ENV_FACTS = "WINDLASS_FACTS"  # what the script itself tells of it: JSON with fields of env.json, which win
+ENV_HOOK = "WINDLASS_HOOK"  # of a prefetch: folders that its script puts before PYTHONPATH as the last it does
+BUILD_BEGINS = "windlass: building"  # a line of the log: what the login shell's start files say is over
+
 # ---- ports: a job has the block FIRST_PORT + PORT_BLOCK * (its number % PORT_BLOCKS) ---------------
 
 MASTER_PLACE = 1  # of MASTER_PORT in the block of a job; the first port is held by the agent
@@ -91,7 +109,7 @@ PORT_BLOCKS = 1250
 
 # ---- events: {"t": seconds, "kind": ..., "link": 1, "job": "45_1", "node": "n1", ...} ------------
 
-LINK_STARTED = "link_started"  # python, nodes, cpus, restart
+LINK_STARTED = "link_started"  # python, modules, nodes, cpus, restart
 COMMAND_STARTED = "command_started"  # pid
 STOP_REQUESTED = "stop_requested"  # signal: the end of time is near, or somebody cancelled
 COMMAND_ENDED = "command_ended"  # exit_code, signal
@@ -102,6 +120,7 @@ REPLANNED = "replanned"  # unit_s, left, needs_s, links_needed, links_left, time
 NETWORK_TESTED = "network_tested"  # is_well, sentence, sick, figures: before the command, on several nodes
 DATA_READY = "data_ready"  # seconds, sets (name: memory or node), nodes: the command can read its data
 DATA_LOCAL = "data_local"  # seconds, nodes; bytes read (from shared storage), received (from nodes), adopted; failed
+ENV_READY = "environment_ready"  # seconds, place (memory or node), path, files, nodes: unpacked on every node
 RESULTS_BROUGHT = "results_brought"  # files, bytes, failed, nodes: from the nodes' own disks to the run folder
 NOTE = "note"  # text: something the agent could not do, and went on without
 
@@ -135,6 +154,7 @@ SPARK = "spark"  # one task a node: its part of a Spark cluster
 # ---- the agent's own exit codes -----------------------------------------------------------------
 
 EXIT_CUT = 0  # a cut link is no failure: `afterok` chains and mails stay quiet
+EXIT_ENVIRONMENT = 119  # the environment is not there, or not what it was built for: the command was not started
 EXIT_FENCED_OFF = 120  # a greater claim was made: the command was killed
 EXIT_STALLED = 121  # the command ended well, but two links in a row saved nothing
 EXIT_MOVED = 0  # the rest of the run waits in another job

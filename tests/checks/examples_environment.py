@@ -1,9 +1,10 @@
-"""C301, C303 to C305: what must be there before the command can run."""
+"""C301, C303 to C305, C322, C325: what must be there before the command can run."""
 
 from dataclasses import replace
 
 from tests.builders import PLAN, SITE, SPEC
 from tests.checks.cases import Example, case
+from windlass.core.environment import Built, Entering, EnvironmentSeen, Recipe
 from windlass.core.facts import Facts
 from windlass.core.run import Environment, RunSpec
 from windlass.core.site import ModuleSystem, Software
@@ -13,11 +14,43 @@ def with_env(**env: str) -> RunSpec:
     return replace(SPEC, env=env)
 
 
+RECIPE = Recipe(kind="venv", files={"requirements.txt": "numpy"})
+MISSING = EnvironmentSeen(recipe=RECIPE, entering=Entering(), is_asked=True)
+
+PACKED = replace(SPEC, environment=Environment(pack=True))
+IMAGE = Built(id="container-1", kind="container", path="/r/envs/container-1/build-1/image.sif", digest="sha256:1")
+DAMAGED = replace(MISSING, built=IMAGE, problem=f"{IMAGE.path} has 3 bytes, and had 8 when it was built")
+
 EXAMPLES = {
+    "C322": Example(
+        trips=replace(case(), environment=DAMAGED),
+        passes=replace(case(), environment=replace(DAMAGED, problem=None)),
+        says=f"the image of the run ({RECIPE.id}) is damaged: {IMAGE.path} has 3 bytes, and had 8 when it was built",
+    ),
     "C301": Example(
-        trips=case(spec=replace(SPEC, environment=Environment(venv="requirements.txt"))),
-        passes=case(spec=replace(SPEC, environment=Environment(venv="env", activate="source env/bin/activate"))),
-        says="environment.venv = 'requirements.txt' is not built by this version",
+        trips=replace(case(), environment=MISSING, may_build=False),
+        passes=replace(
+            case(), environment=replace(MISSING, built=Built(id="venv-1", kind="venv", path="/r/envs/venv-1/build-1"))
+        ),
+        says=f"the environment of the run ({RECIPE.id}) is not built at alpha, and --no-build was given",
+        also_trips=(
+            replace(case(), environment=MISSING),
+            replace(case(), environment=replace(MISSING, is_left_out=True)),
+        ),
+        also_passes=(
+            replace(case(), environment=replace(MISSING, is_asked=False)),
+            replace(case(), environment=replace(MISSING, recipe=Recipe(kind="venv", existing="/opt/env"))),
+        ),
+    ),
+    "C325": Example(
+        trips=replace(case(spec=PACKED), environment=replace(MISSING, recipe=Recipe(kind="container"))),
+        passes=replace(case(spec=PACKED), environment=replace(MISSING, packed="/r/envs/venv-1/env.tar")),
+        says="environment.pack does nothing here: a container",
+        also_trips=(
+            case(spec=PACKED),
+            replace(case(spec=PACKED), environment=replace(MISSING, recipe=Recipe(kind="venv", existing="/opt/env"))),
+        ),
+        also_passes=(case(), replace(case(spec=PACKED), environment=replace(MISSING, is_left_out=True))),
     ),
     "C303": Example(
         trips=case(plan=replace(PLAN, modules=("gcc", "cuda"))),

@@ -75,8 +75,9 @@ def test_the_hint_for_downloads_is_to_be_pasted() -> None:
     )
 
     assert finding.hint == (
-        "on login.example.org, before: hf download bert-base-uncased\n"
-        '[run.env]\nHF_HUB_OFFLINE = "1"\nHF_HOME = "/scratch/alice/windlass/huggingface"'
+        "windlass prefetch --on alpha\n"
+        "or on login.example.org, before: hf download bert-base-uncased\n"
+        '[run.env]\nHF_HUB_OFFLINE = "1"\nHF_HOME = "/scratch/alice/windlass/caches/huggingface"'
     )
     assert finding.where == "train.py:2"
     assert finding.fact == "rules.compute_internet of alpha"
@@ -99,7 +100,8 @@ def test_a_folder_that_each_run_has_for_itself_is_told() -> None:
     )
 
     assert (finding.hint or "").splitlines() == [
-        "on login.example.org, before: python -c "
+        "windlass prefetch --on alpha",
+        "or on login.example.org, before: python -c "
         """'import torchvision; torchvision.datasets.MNIST("/scratch/alice/windlass/data", download=True)'""",
         "'../data' is another folder in each run: give the script /scratch/alice/windlass/data, as an option",
     ]
@@ -142,3 +144,9 @@ def test_whatever_stands_in_a_file_is_borne(name: str) -> None:
 @pytest.mark.parametrize("name", BAD)
 def test_whatever_stands_in_the_command_is_borne(name: str) -> None:
     run_checks(code_case(site=OFFLINE, spec=run(BAD[name] or "true")))
+
+
+def test_code_in_the_command_itself_is_in_no_file() -> None:
+    asked = code_case(spec=run("python -c 'print(1)'"), plan=replace(PLAN, checkpoint_folder="checkpoints"))
+
+    assert findings("C525", asked) == []

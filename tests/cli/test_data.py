@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,55 @@ def test_what_is_much_is_packed_in_a_job(windlass: Windlass, pets: Path) -> None
     assert windlass("wait", run_id.strip()).returncode == 0
     assert '"files": 8' in windlass("logs", run_id.strip()).stdout
     assert windlass("data", "verify", "pets", "--on", "here").returncode == 0
+
+
+def test_what_is_not_there_afterwards_is_exit_code_1(windlass: Windlass, pets: Path, project: Path) -> None:
+    windlass("data", "pack", "pets", "packed")
+    plain = project / "plain"
+    assert windlass("data", "extract", "packed", "plain").returncode == 0
+    first = next(path for path in sorted(plain.rglob("*")) if path.is_file())
+    first.write_bytes(b"mine")
+
+    done = windlass("data", "extract", "packed", "plain")
+    told = windlass("data", "extract", "packed", "plain", "--json")
+
+    assert (done.returncode, told.returncode, first.read_bytes()) == (1, 1, b"mine")
+    assert "are there already with other content" in done.stderr
+    assert "--force" in done.stderr
+    assert read_json(told)["extracted"]["told"]
+
+
+def test_damaged_members_of_a_zip_are_exit_code_1(windlass: Windlass, project: Path) -> None:
+    with zipfile.ZipFile(project / "set.zip", "w") as archive:
+        archive.writestr("bad.bin", bytes(2000))
+        archive.writestr("good.bin", b"good")
+    content = bytearray((project / "set.zip").read_bytes())
+    content[1000] ^= 1
+    (project / "set.zip").write_bytes(content)
+
+    done = windlass("data", "pack", "set.zip", "packed")
+    sent = windlass("data", "send", "set.zip", "--name", "set", "--on", "here", "--json")
+
+    assert (done.returncode, sent.returncode) == (1, 1)
+    assert "1 damaged members of the archive, left out: 'bad.bin'" in done.stderr
+    assert read_json(sent)["sent"]["files"] == 1
+
+
+def test_a_name_with_a_dot_is_quoted_for_the_run_file(windlass: Windlass, pets: Path, project: Path) -> None:
+    done = windlass("data", "send", "pets", "--name", "my.set", "--on", "here")
+    (project / "windlass.toml").write_text('[run]\ncommand = "true"\n[data."my.set"]\n')
+
+    assert 'in windlass.toml: [data."my.set"]' in done.stderr
+    assert windlass("plan", "--on", "here").returncode == 0
+
+
+def test_what_stays_is_told_when_a_set_is_removed(windlass: Windlass, pets: Path) -> None:
+    path = read_json(windlass("data", "send", "pets", "--on", "here", "--json"))["sent"]["path"]
+    Path(path, "notes.txt").write_text("mine")
+
+    asked = windlass("data", "rm", "pets", "--on", "here")
+    done = windlass("data", "rm", "pets", "--on", "here", "--yes")
+
+    assert "stays there, because it is not the data set's: notes.txt" in asked.stderr
+    assert "stays there, because it is not the data set's: notes.txt" in done.stderr
+    assert [one.name for one in Path(path).iterdir()] == ["notes.txt"]

@@ -110,7 +110,8 @@ class SlurmCluster:
 
     def is_idle(self) -> bool:
         states = set(self._slurm("sinfo", "--noheader", "--Node", "--format=%N %T").splitlines())
-        return states == {f"{node} idle" for node in NODES} and not self._slurm("squeue", "--noheader")
+        are_there = states >= {f"{node} idle" for node in NODES} and all(one.endswith(" idle") for one in states)
+        return are_there and not self._slurm("squeue", "--noheader")
 
     def wait_until_idle(self, *, timeout_s: float = 60) -> None:
         wait_until(self.is_idle, "four idle nodes and an empty queue", timeout_s=timeout_s)

@@ -20,6 +20,7 @@ main() {
   remove_network
   remove_configuration
   remove_modules
+  close_fuse
   rmdir /localscratch 2>/dev/null
   rm -rf --one-file-system "$etc" "$run" "$ssh" "${root:?}/home" "$root/modules"
   echo down

@@ -10,8 +10,11 @@ main() {
   mapfile -t wanted < <(read_list packages.txt)
   mapfile -t optional < <(read_list packages-optional.txt)
   mapfile -t missing < <(keep_missing "${wanted[@]}" "${optional[@]}")
-  [ "${#missing[@]}" -gt 0 ] || exit 0
+  [ "${#missing[@]}" = 0 ] || install_missing
+  "$here/apptainer.sh" || true # the tests of containers then skip, and say so
+}
 
+install_missing() {
   [ "$(id -u)" = 0 ] || give_up "only root can install packages (missing: ${missing[*]})"
   command -v apt-get >/dev/null || give_up "this machine has no apt-get: the cluster is known to run on Debian and Ubuntu only"
 

@@ -27,6 +27,7 @@ main() {
 start() {
   rm -rf "$log"
   mkdir -p "$etc" "$run/slurmctld" "$log"
+  echo "$more_nodes" >"$run/more_nodes"
   # slurmctld and slurmdbd write there once they are no longer root.
   touch "$log/slurmctld.log" "$log/slurmdbd.log"
   chown slurm:slurm "$run" "$run/slurmctld" "$log" "$log/slurmctld.log" "$log/slurmdbd.log"
@@ -34,6 +35,7 @@ start() {
   step make_network
   step make_configuration
   step make_modules
+  step open_fuse
   step start_munge
   step make_database
   step start_slurmdbd

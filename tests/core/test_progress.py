@@ -324,3 +324,10 @@ def test_an_old_stop_says_nothing_about_a_resumed_run() -> None:
     job = replace(make_job(JobState.DONE, job_id="77"), token=RESUMED.submissions[-1].token)
 
     assert judge(RESUMED, Seen(jobs=(job,), stop=1), NOW).state is RunState.DONE
+
+
+def test_what_was_loaded_is_kept_also_when_a_later_word_is_silent() -> None:
+    told = look(status=status(wire.RUNNING, modules=["gcc/12.3", 7, "pytorch/2.3"]))
+    later = look(status=status(wire.RUNNING), record=told)
+
+    assert told.modules == later.modules == ("gcc/12.3", "pytorch/2.3")

@@ -318,6 +318,13 @@ def test_the_kind_of_node_is_the_one_with_the_gpus() -> None:
     assert find_node(plan_for(Resources(gpus=4)), SITE) == GPU_NODE
 
 
+def test_an_environment_of_the_site_was_not_entered() -> None:
+    found = find(replace(EVIDENCE, environment="venv-3f2a9c1b7d"), "R113")
+
+    assert found is not None
+    assert "environment venv-3f2a9c1b7d" in found.message
+
+
 def test_data_that_could_not_be_laid_is_told() -> None:
     sample = Sample(name="images", source="s3://x", why_not="it is an address")
 

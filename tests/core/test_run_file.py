@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.core.run import Checkpoint, Data, Environment, Resources, RunSpec, Staging
+from windlass.core.run import Checkpoint, Data, Environment, Prefetch, Resources, RunSpec, Staging
 from windlass.core.toml.reading import FromText, Problem, Shape, Table
 from windlass.core.toml.run_file import (
     CHECKPOINT,
     DATA,
     ENVIRONMENT,
+    PREFETCH,
     RESOURCES,
     RUN,
     SECTIONS,
@@ -113,11 +114,12 @@ def test_every_key_is_read() -> None:
 @pytest.mark.parametrize(
     ("shapes", "kind", "apart"),
     [
-        (RUN, RunSpec, {"resources", "environment", "data", "checkpoint"}),
+        (RUN, RunSpec, {"resources", "environment", "data", "checkpoint", "prefetch"}),
         (RESOURCES, Resources, set()),
         (ENVIRONMENT, Environment, set()),
         (DATA, Data, set()),
         (CHECKPOINT, Checkpoint, set()),
+        (PREFETCH, Prefetch, set()),
     ],
 )
 def test_every_field_has_a_key(shapes: dict[str, Shape], kind: type, apart: set[str]) -> None:

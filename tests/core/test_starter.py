@@ -97,7 +97,7 @@ time = "1h"  # the whole training; longer than a job may last becomes a chain of
 # account = "def-yours"  # who pays, where the site wants to know
 
 [environment]
-# venv = "requirements.txt"  # tells the checks what is in it; it is not built for you yet
+# venv = "requirements.txt"  # built at the site, once, when a run first needs it
 # activate = "source ~/env/bin/activate"  # an environment that you made at the site, once
 # modules = ["python/3.11"]  # what `module load` needs at the site
 

@@ -40,5 +40,16 @@ MORE: list[tuple[str, Symptoms]] = [
     ("D302", Symptoms(record=FAILED, job=JobFacts(state=JobState.NODE_FAILED))),
     ("D501", after(FAILED, "slurmstepd: error: Could not open stdout file /x/y.out: No such file or directory")),
     ("D602", after(FAILED, "slurm_script: line 5: module: command not found")),
+    (
+        "D602",
+        after(
+            FAILED,
+            "Lmod has detected the following error: These module(s) or extension(s) exist",
+            'but cannot be loaded as requested: "PyTorch"',
+            '   Try: "module spider PyTorch" to see how to load the module(s).',
+        ),
+    ),
+    ("D602", after(FAILED, "Lmod has detected the following error: this module needs a node with a GPU")),
+    ("D602", after(FAILED, "ERROR: Unable to locate a modulefile for 'PyTorch'")),
     ("D603", after(FAILED, "bash: ./x.sh: /bin/bash^M: bad interpreter: No such file or directory")),
 ]

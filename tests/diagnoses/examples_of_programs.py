@@ -203,7 +203,7 @@ EXAMPLES: dict[str, Example] = {
     "D602": Example(
         trips=after(FAILED, "Lmod has detected the following error: The following module(s) are unknown:", '"cuda/99"'),
         passes=after(FAILED, "Lmod has detected the following warning: the module torch is old"),
-        says="a module could not be loaded",
+        says="the module cuda/99 could not be loaded",
     ),
     "D603": Example(
         trips=after(FAILED, "setup.sh: line 1: cd: $'/tmp\\r': No such file or directory"),
@@ -266,6 +266,11 @@ EXAMPLES: dict[str, Example] = {
         trips=after(FAILED, "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"),
         passes=after(FAILED, "FileNotFoundError: libcudart.so.12"),
         says="the library libcudart.so.12 was not found",
+    ),
+    "D612": Example(
+        trips=after(FAILED, "windlass: the environment was built for Python 3.11, and this job has Python 3.9"),
+        passes=after(FAILED, "windlass: the environment is built"),
+        says="the environment was built for Python 3.11, and this job has Python 3.9",
     ),
     "D701": Example(
         trips=Symptoms(record=RUNNING, trouble="sacct: error: Problem talking to the database: Connection refused"),

@@ -1,6 +1,7 @@
 """Markdown pages as the tests see them: their blocks of code, with what a comment before a block says about it.
 
 `<!-- test: site -->`    the block needs a site: it is run on the test cluster, and only parsed without one
+`<!-- test: site 3 -->`  the same, and its last command ends so
 `<!-- test: exit 7 -->`  its last command ends so
 `<!-- test: run -->`     a Python block that is run, not only compiled
 `<!-- test: skip -->`    not run: it installs, asks or lasts too long; its commands are parsed

@@ -35,7 +35,7 @@ class Reader:
         if block.language == "console":
             for step in block.steps:
                 is_last = step == block.steps[-1]
-                self._type(step, block, expected=block.number or 0 if block.mark == "exit" and is_last else 0)
+                self._type(step, block, expected=block.number or 0 if is_last else 0)
         elif block.title and "/" not in block.title and is_whole(block):
             (self.project / block.title).write_text(block.text)
         elif block.language == "python" and block.mark == "run":

@@ -31,6 +31,15 @@ time.sleep(60)
 """
 
 
+def test_modules_that_are_loaded_are_written_down(some_job: Job) -> None:
+    some_job.env["LOADEDMODULES"] = "Stages/2024:gcc/12.3:pytorch/2.3"
+
+    assert some_job.run("true") == 0
+
+    assert some_job.status["modules"] == ["Stages/2024", "gcc/12.3", "pytorch/2.3"]
+    assert some_job.events[0]["modules"] == some_job.status["modules"]
+
+
 def test_a_command_that_ends_well_is_done(job: Job) -> None:
     code = job.run("bash", "-c", "echo out; echo err >&2")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import PYTHONS
+from tests.job.harness import OLDEST_AND_NEWEST, PYTHONS
 from windlass.edges.job_zip import make_job_zip
 
 PRINT = """
@@ -51,6 +51,35 @@ def test_it_holds_every_module_and_nothing_else() -> None:
     sources = {str(path.relative_to(package.parent)) for path in package.rglob("*.py")}
     assert set(names) == sources | {"__main__.py"}
     assert names == sorted(names)
+
+
+ONCE = """
+import os, pkgutil, sys, traceback
+sys.path.insert(0, sys.argv[1])
+from windlass_job import once
+once.install()
+os.unlink(sys.argv[1])
+from windlass_job.agent import agent
+import windlass_job.staging.directing as directing
+assert agent.__file__ == sys.argv[1] + "/windlass_job/agent/agent.py", agent.__file__
+assert b"import" in pkgutil.get_data("windlass_job.working", "env_probe.py")
+try:
+    directing.tell_local({}, 0, 1)
+except KeyError:
+    assert 'tell_size(totals["read"])' in traceback.format_exc()
+    print("whole")
+"""
+
+
+@pytest.mark.parametrize("python", list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))
+def test_the_disk_is_asked_for_it_once(tmp_path: Path, python: str) -> None:
+    """It works on after the file is gone: modules, their data, and the lines of a traceback."""
+    archive = tmp_path / "windlass_job.pyz"
+    archive.write_bytes(make_job_zip())
+
+    said = subprocess.run([python, "-I", "-c", ONCE, str(archive)], capture_output=True, text=True)
+
+    assert said.stdout == "whole\n", said.stderr
 
 
 @pytest.mark.parametrize("python", list(PYTHONS.values()), ids=list(PYTHONS))

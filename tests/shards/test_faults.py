@@ -114,7 +114,7 @@ def test_a_disk_that_fills_up_is_told_and_nothing_partial_is_left(tmp_path: Path
     assert tried.returncode == 1
     assert "PackFailed" in tried.stderr
     assert "no space is left" in tried.stderr
-    assert list(target.iterdir()) == []
+    assert not target.exists()
     pack_small(top, target)
     assert read_set(target) == read_tree(top)
 
@@ -128,7 +128,7 @@ def test_too_little_space_is_told_before_anything_is_written(tmp_path: Path) -> 
         pack_small(tmp_path / "top", tmp_path / "set")
 
     assert raised.value.is_full
-    assert list((tmp_path / "set").iterdir()) == []
+    assert not (tmp_path / "set").exists()
 
 
 @pytest.mark.parametrize("size", [(1 << 33) - 1, 1 << 33, (1 << 33) + 1])

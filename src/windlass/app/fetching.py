@@ -18,6 +18,7 @@ PAPERS = ".windlass"  # logs, plan and events, beside the results
 _PAPERS = (f"{wire.LOGS}/*", "*.json", "*.jsonl", "*.sh", wire.DIFF)
 _CHUNK = 4_000_000
 _MOST_FILES = 100_000
+_WORTH_SEEDING = 1_000_000  # smaller ones are fetched sooner than they are compared
 _BATCH_FILES = 200  # verified together
 _BATCH_BYTES = 100_000_000
 
@@ -46,11 +47,17 @@ def fetch_run(
     host = session.host(session.site(record.site))
     folder = to or make_default_folder(record)
     base = make_code_folder(record.folder, record.workdir)
-    results = _list(host, base, tuple(patterns) or record.results)
-    papers = _Haul(host, record.folder, Target(folder / PAPERS), _list(host, record.folder, _PAPERS).files)
-    haul = _Haul(host, base, Target(folder), results.files)
-    meter = _Meter(progress, haul.new_bytes + papers.new_bytes)
-    haul.bring(meter, verify=True)
+    results = list_files(host, base, tuple(patterns) or record.results)
+    papers = Haul(host, record.folder, Target(folder / PAPERS), list_files(host, record.folder, _PAPERS).files)
+    haul = Haul(host, base, Target(folder), results.files)
+    meter = Meter(progress, haul.new_bytes + papers.new_bytes)
+    changed = haul.bring(meter, verify=True)
+    if changed:
+        raise ConnectionLost(
+            f"{len(changed)} of {len(haul.new)} files changed while they were fetched, {changed[0]} among them",
+            hint="run the same fetch again",
+            done="the others are here and verified",
+        )
     papers.bring(meter, verify=False)  # the run rewrites its status all the time
     for name, points_to in results.links:
         haul.target.make_link(name, points_to)
@@ -67,13 +74,13 @@ def fetch_run(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Listed:
+class Listed:
     files: tuple[Wanted, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
 
 
-class _Meter:
+class Meter:
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self.total = total
@@ -84,7 +91,7 @@ class _Meter:
         self._progress(self._done, self.total)
 
 
-class _Haul:
+class Haul:
     """Files of one folder at the site, on their way to one folder here."""
 
     def __init__(self, host: Host, base: str, target: Target, files: Sequence[Wanted]) -> None:
@@ -98,28 +105,38 @@ class _Haul:
     def new_bytes(self) -> int:
         return sum(one.size for one in self.new)
 
-    def bring(self, meter: _Meter, *, verify: bool) -> None:
-        """In batches; nothing takes its name before it is whole and, where asked for, verified."""
+    def bring(self, meter: Meter, *, verify: bool, grows: bool = False) -> list[str]:
+        """In batches; nothing takes its name before it is whole and, where asked for, verified.
+
+        grows: files are mostly written at their ends, so only the end is fetched. Back come those that changed
+        otherwise while they were fetched: they are as they were.
+        """
         self.target.prepare()
         changed: list[str] = []
         for batch in _make_batches(self.new):
             for one in batch:
-                self._download(one, meter)
+                self._download(one, meter, grows=grows)
             good = self._verify(batch) if verify else batch
+            if grows:
+                good = [*good, *self._bring_anew([one for one in batch if one not in good], meter)]
             for one in batch:
                 if one in good:
                     self.target.finish(one)
                 else:
                     self.target.drop_part(one)
                     changed.append(one.name)
-        if changed:
-            raise ConnectionLost(
-                f"{len(changed)} of {len(self.new)} files changed while they were fetched, {changed[0]} among them",
-                hint="run the same fetch again",
-                done="the others are here and verified",
-            )
+        return changed
 
-    def _download(self, wanted: Wanted, meter: _Meter) -> None:
+    def _bring_anew(self, rewritten: Sequence[Wanted], meter: Meter) -> list[Wanted]:
+        """What was taken for grown and is another file: all of it."""
+        for one in rewritten:
+            self.target.drop_part(one)
+            self._download(one, meter, grows=False)
+        return self._verify(rewritten) if rewritten else []
+
+    def _download(self, wanted: Wanted, meter: Meter, *, grows: bool) -> None:
+        if grows and wanted.size > _WORTH_SEEDING:
+            self.target.seed_part(wanted)
         part = self.target.open_part(wanted)
         meter.add(part.written)
         try:
@@ -162,9 +179,9 @@ def make_default_folder(record: RunRecord) -> Path:
     return folder / record.run_id
 
 
-def _list(host: Host, folder: str, patterns: Sequence[str]) -> _Listed:
+def list_files(host: Host, folder: str, patterns: Sequence[str]) -> Listed:
     if not patterns:
-        return _Listed()
+        return Listed()
     arguments = {"folder": folder, "patterns": list(patterns), "limit": _MOST_FILES}
     reply = host.ask([Request(operation="list_files", arguments=arguments, idempotent=True)])[0]
     expect(reply, RunFolderGone, f"the files in {folder} cannot be listed")
@@ -175,7 +192,7 @@ def _list(host: Host, folder: str, patterns: Sequence[str]) -> _Listed:
         )
     listed: list[Json] = reply.values["files"]
     links = [one for one in listed if one.get("link")]
-    return _Listed(
+    return Listed(
         files=tuple(
             Wanted(name=str(one["path"]), size=int(one["size"]), mtime=float(one["mtime"]))
             for one in listed

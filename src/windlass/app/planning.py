@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.app.data.seen import add_data_sets, look_at_data
+from windlass.app.environments.modules import try_modules
+from windlass.app.environments.prefetched import look_at_prefetch
 from windlass.app.environments.seen import look_at_environment
 from windlass.app.nodes_seen import recall_node
 from windlass.app.session import Session
@@ -16,9 +18,11 @@ from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Finding, Severity
 from windlass.core.job import make_script
 from windlass.core.jobs import JobSeen
+from windlass.core.modules.trial import ModulesSeen
 from windlass.core.names import make_run_id
 from windlass.core.plan import Plan
 from windlass.core.planning import Attempt, make_plan
+from windlass.core.prefetch import add_prefetched, list_kept_patterns
 from windlass.core.run import RunSpec
 from windlass.core.seen.node_probe import learn_from
 from windlass.core.selection import list_outputs
@@ -40,6 +44,8 @@ class Wanted:
     project: Path
     site: str = "here"
     flags: tuple[Flag, ...] = ()
+    may_build: bool = True  # `run` builds the environment where it is missing
+    enters: bool = True  # False: the job runs as it is; what builds an environment cannot be in one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +89,18 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
     data = look_at_data(session, snapshot, spec, site, facts if note is None else None)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
     code = load_project_code(snapshot.project, snapshot.manifest, spec.command)
-    environment = look_at_environment(session, site, spec.environment, wanted.project, facts, ask=note is None)
+    environment = look_at_environment(
+        session,
+        site,
+        spec.environment,
+        wanted.project,
+        facts,
+        ask=note is None,
+        enter=wanted.enters and known is None,  # a rehearsal has only this machine's
+    )
     plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code, data=data, environment=environment)
+    prefetch = look_at_prefetch(session, site, spec, facts, snapshot=snapshot, code=code, ask=note is None)
+    plan = add_prefetched(plan, spec, site, root=facts.root or site.root, code=code, seen=prefetch)
     case = Case(
         spec=spec,
         plan=plan,
@@ -95,6 +111,9 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         code=code,
         data=data,
         environment=environment,
+        may_build=wanted.may_build,
+        prefetch=prefetch,
+        modules=_try_modules(session, site, plan) if note is None else None,
         awaited=_look_at_awaited(session, site, plan) if note is None else None,
         now=session.clock(),
     )
@@ -120,7 +139,7 @@ def snapshot_project(session: Session, project: Path, spec: RunSpec) -> Snapshot
     return take_snapshot(
         project,
         include=spec.include,
-        exclude=(*spec.exclude, *outputs),
+        exclude=(*spec.exclude, *outputs, *list_kept_patterns(spec)),
         max_mb=spec.max_mb,
         max_files=spec.max_files,
         cache_folder=session.folders.cache,
@@ -134,6 +153,11 @@ def _look(session: Session, site: Site, *, offline_ok: bool) -> tuple[Facts, str
         if not offline_ok:
             raise
         return NOTHING_SEEN, f"planned from the site file alone: {problem.message}"
+
+
+def _try_modules(session: Session, site: Site, plan: Plan) -> ModulesSeen | None:
+    """As the job will load them; asked only where a run has some."""
+    return try_modules(session, site, plan.modules, purge=plan.purge_modules)
 
 
 def _look_at_awaited(session: Session, site: Site, plan: Plan) -> tuple[JobSeen, ...] | None:

@@ -1,20 +1,13 @@
 """`site check --deep`: a short test job tells what a compute node is like, and is removed again."""
 
 import json
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from windlass.app.cancelling import cancel_runs
-from windlass.app.following import follow
+from windlass.app.errands import await_errand, send_errand
 from windlass.app.nodes_seen import remember_node
-from windlass.app.planning import Planned, Wanted, plan_run
-from windlass.app.removing import remove_run
-from windlass.app.running import start_run
+from windlass.app.planning import Planned
 from windlass.app.session import Session
 from windlass.app.verdicts import Line, Verdict, fail, has_failed, ok, skip, warn
 from windlass.core.record import RunRecord, RunState
@@ -22,7 +15,6 @@ from windlass.core.seen.node_probe import Remark, judge_probe, read_node
 from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.core.toml.layers import Flag
-from windlass.edges.host import Request
 from windlass.errors import Interrupted, WindlassError
 from windlass_job import wire
 
@@ -44,40 +36,19 @@ def probe_site(session: Session, name: str, flags: tuple[Flag, ...], *, wait_s: 
     site = session.site(name)
     asked_at = session.clock()
     try:
-        with _empty_project() as project:
-            planned = plan_run(session, Wanted(project=project, site=name, flags=_make_flags(session, site, flags)))
-            record = _start(session, planned)
+        planned, record = send_errand(session, name, _make_flags(session, site, flags))
     except Interrupted:
         raise
     except WindlassError as problem:
         return [fail("test job", problem.message, problem.hint)]
     session.tell(f"test job {record.job_id} is in the queue ({_describe(planned)}); waiting at most {wait_s:g} s")
-    try:
-        record = _wait(session, record, wait_s)
-        told = _load_answer(session, site, record)
-    finally:
-        _clean_up(session, record)
+    record, payload = await_errand(session, record, _ANSWER, wait_s=wait_s)
+    told = _read_answer(payload)
     if told is None:
         return [_tell_missing(record, wait_s)]
     remember_node(session, name, read_node(told, session.clock()))
     remarks = judge_probe(told, site, asked_at=asked_at, got_at=session.clock())
     return [ok("test job", f"job {record.job_id} ran on {told.get('host')}"), *map(_make_line, remarks)]
-
-
-def _start(session: Session, planned: Planned) -> RunRecord:
-    """A stop in the midst of it leaves a run that may have been submitted: it is settled and taken back."""
-    try:
-        return start_run(session, planned)
-    except (KeyboardInterrupt, Interrupted):
-        _clean_up(session, session.store.load(planned.plan.run_id))
-        raise
-
-
-@contextmanager
-def _empty_project() -> Iterator[Path]:
-    """The job needs nothing but our own zip, which every run folder has."""
-    with tempfile.TemporaryDirectory(prefix="windlass-probe-") as folder:
-        yield Path(folder)
 
 
 def _make_flags(session: Session, site: Site, flags: tuple[Flag, ...]) -> tuple[Flag, ...]:
@@ -105,46 +76,12 @@ def _describe(planned: Planned) -> str:
     return f"partition {planned.plan.partition or 'the default'}, {gpus}"
 
 
-def _wait(session: Session, record: RunRecord, wait_s: float) -> RunRecord:
-    """Until it ended or the patience did."""
-    deadline = session.clock() + wait_s
-
-    def sleep(seconds: float) -> None:
-        if session.clock() > deadline:
-            raise _OutOfPatience
-        time.sleep(seconds)
-
+def _read_answer(payload: bytes | None) -> Mapping[str, Any] | None:
     try:
-        for update in follow(session, record, sleep=sleep):
-            record = update.record or record
-    except _OutOfPatience:
-        session.tell("it has waited long enough")
-    return record
-
-
-class _OutOfPatience(Exception):
-    """Ends the following from inside."""
-
-
-def _load_answer(session: Session, site: Site, record: RunRecord) -> Mapping[str, Any] | None:
-    path = f"{record.folder}/{wire.CODE}/{_ANSWER}"
-    reply = session.host(site).ask([Request(operation="read", arguments={"path": path, "from_byte": 0})])[0]
-    if not reply.ok:
-        return None
-    try:
-        told = json.loads(reply.payload)
+        told = json.loads(payload) if payload is not None else None
     except ValueError:
         return None
     return told if isinstance(told, dict) else None
-
-
-def _clean_up(session: Session, record: RunRecord) -> None:
-    """Nothing of it stays, also after Ctrl-C; what cannot be removed is told."""
-    try:
-        record = cancel_runs(session, [record])[0]
-        remove_run(session, record)
-    except WindlassError as problem:
-        session.tell(f"the test job could not be removed: {problem.message}; later: windlass rm {record.run_id}")
 
 
 def _tell_missing(record: RunRecord, wait_s: float) -> Line:

@@ -150,6 +150,7 @@ class _Conductor:
             links=links,
             written=self._watcher.list_written(),
             modules=self._watcher.list_modules(),
+            environment=_name_environment(self._planned),
             laptop_only=_find_on_laptop(links),
             diagnoses=diagnoses,
         )
@@ -318,3 +319,8 @@ def _find_on_laptop(links: tuple[LinkSeen, ...]) -> dict[str, str]:
     """Paths that a failed link missed, and that exist here."""
     missed = [path for one in links if one.outcome == wire.FAILED for path in list_missing(one.text)]
     return {path: path for path in dict.fromkeys(missed) if Path(path).exists()}
+
+
+def _name_environment(planned: Planned) -> str | None:
+    seen = planned.environment
+    return None if seen is None else seen.recipe.existing or seen.recipe.id

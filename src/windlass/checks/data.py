@@ -7,6 +7,7 @@ from windlass.core.finding import Finding, Severity
 from windlass.core.run import Staging
 from windlass.core.seen.areas import find_area, find_quota
 from windlass.core.shell import quote
+from windlass.core.toml.writing import format_key
 
 _GB = 1e9
 _MANY_FILES = 100_000
@@ -31,7 +32,7 @@ def data_stays_on_the_laptop(case: Case) -> Iterator[Finding]:
             severity=Severity.WARNING,
             message=f"data.{one.name} ({source}{size}) lies on this laptop and does not travel with the code",
             hint=f"windlass data send {quote(source)} --name {one.name} --on {case.site.name}\n"
-            f'[data.{one.name}] source = "set:{one.name}"',
+            f'[{format_key(("data", one.name))}] source = "set:{one.name}"',
             fact=f"ls {source} at {case.site.name}" if one.is_missing else "the files that go along with the run",
         )
 
@@ -100,7 +101,7 @@ def data_could_lie_nearer(case: Case) -> Iterator[Finding]:
             code="C412",
             severity=Severity.ADVICE,
             message=f"data.{one.name} has {gigabytes:.1f} GB; up to {limit:g} GB {case.site.name} advises to {place}",
-            hint=f'[data.{one.name}] stage = "{"memory" if rule == "data_in_memory_gb" else "node"}"',
+            hint=f'[{format_key(("data", one.name))}] stage = "{"memory" if rule == "data_in_memory_gb" else "node"}"',
             fact=f"rules.{rule} of {case.site.name}",
         )
 
@@ -119,7 +120,7 @@ def staged_data_is_too_large(case: Case) -> Iterator[Finding]:
             code="C416",
             severity=Severity.WARNING,
             message=f"data.{one.name} has {_at_least(one)}{one.bytes / _GB:.1f} GB; {where} has {room:.1f} GB",
-            hint=f'[data.{one.name}] stage = "shared"',
+            hint=f'[{format_key(("data", one.name))}] stage = "shared"',
             fact="the memory of the plan"
             if wanted is Staging.MEMORY
             else f"node.NAME.local_disk_gb of {case.site.name}",
@@ -138,7 +139,7 @@ def data_is_missing(case: Case) -> Iterator[Finding]:
                 code="C417",
                 severity=Severity.WARNING,
                 message=f"data.{one.name} should be {source}, and {case.site.name} has nothing there",
-                hint=f"bring it there, or correct [data.{one.name}] source",
+                hint=f"bring it there, or correct [{format_key(('data', one.name))}] source",
                 fact=f"ls {source}",
             )
 

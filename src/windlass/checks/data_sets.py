@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.toml.writing import format_key
 
 _UNUSABLE = ("missing", "partial")
 
@@ -28,7 +29,9 @@ def set_is_not_there(case: Case) -> Iterator[Finding]:
             severity=Severity.ERROR,
             message=f"data.{name} is the data set {wanted!r}, and {case.site.name} has none of that name"
             + (f"; did you mean {close[0]!r}?" if close else ""),
-            hint=f'[data.{name}] source = "set:{close[0]}"' if close else "\n".join(filter(None, (bring, there))),
+            hint=f'[{format_key(("data", name))}] source = "set:{close[0]}"'
+            if close
+            else "\n".join(filter(None, (bring, there))),
             fact=f"windlass data ls --on {case.site.name}",
         )
 

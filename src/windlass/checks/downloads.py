@@ -6,12 +6,14 @@ from functools import partial
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.offline import TRACKER_VARIABLES, find_homes, find_moving, has_way_out
 from windlass.core.source.looking import Looking
 from windlass.core.source.network_python import find_in_python
 from windlass.core.source.network_shell import find_in_shell
 from windlass.core.source.pins import find_pins
 from windlass.core.source.reach import Reached, look_at_code
 from windlass.core.source.uses import Use, UseKind, has_proxy
+from windlass_job import wire
 
 _MOST_LINES = 4
 _AT_LEAST = frozenset({"==", "===", ">=", ">", "~=", "^", "="})
@@ -50,8 +52,11 @@ def command_needs_the_internet(case: Case) -> Iterator[Finding]:
     """The command fetches something (git clone, wget, conda install) and compute nodes reach no internet.
 
     It would wait for minutes and end with: Network is unreachable, Connection timed out, or
-    Temporary failure in name resolution. Fetch it on the login node before, and only use it in the job.
+    Temporary failure in name resolution. Fetch it on the login node before, and only use it in the job: what
+    `windlass prefetch` has fetched and verified with the network off is not told any more.
     """
+    if _is_verified(case):
+        return
     found = [one for one in _find_uses(case) if one.use.kind is UseKind.FETCH and one.use.is_certain]
     yield from _tell(case, "C501", Severity.ERROR, found, lines=())
 
@@ -59,27 +64,32 @@ def command_needs_the_internet(case: Case) -> Iterator[Finding]:
 def code_may_download(case: Case) -> Iterator[Finding]:
     """The code downloads a model or data, and compute nodes reach no internet.
 
-    What was fetched before works: run the lines of the hint on the login node once, and tell the libraries not to ask.
-    Only files that the command leads to were looked at.
+    What was fetched before works: `windlass prefetch` does it, verifies it with the network off, and jobs find it. By
+    hand: run the lines of the hint on the login node once, and tell the libraries not to ask.
+    Only files that the command leads to were looked at. It is an error where the call is reached for certain, nothing
+    was prefetched, and the library has no cache in the home folder of the site either.
     """
+    if case.prefetch is not None and case.prefetch.found is not None:
+        return  # C528 and C529 say what is to be said
     found = [
         one
         for one in _find_uses(case)
         if one.use.kind is UseKind.CACHED or (one.use.kind is UseKind.FETCH and not one.use.is_certain)
     ]
+    severity = Severity.ERROR if any(_fails_for_certain(case, one) for one in found) else Severity.WARNING
     reached = look_at_code(case)
     names = sorted({name for module, name in _OFFLINE.items() if module in reached.modules})
     lines = [f'{name} = "1"' for name in names]
     if names and not case.site.rules.jobs_from_home:
         # Their caches lie in the home folder, which jobs cannot see here.
-        lines.append(f'HF_HOME = "{case.facts.root or case.site.root}/huggingface"')
-    yield from _tell(case, "C502", Severity.WARNING, found, lines=lines)
+        lines.append(f'HF_HOME = "{case.facts.root or case.site.root}/{wire.CACHES}/huggingface"')
+    yield from _tell(case, "C502", severity, found, lines=lines)
 
 
 def tracker_is_online(case: Case) -> Iterator[Finding]:
     """An experiment tracker wants its server, and compute nodes reach no internet: the run may hang or stop there.
 
-    Keep the records on disk and send them from the login node afterwards: wandb sync --sync-all.
+    Keep the records on disk; `windlass sync RUN --push` brings them to the laptop while the job runs, and sends them.
     """
     found = [one for one in _find_uses(case) if one.use.kind is UseKind.TRACKER]
     if found:
@@ -97,10 +107,63 @@ def packages_are_installed_in_the_job(case: Case) -> Iterator[Finding]:
     yield _make(case, "C504", Severity.WARNING, found, hint=hint)
 
 
+def prefetch_is_missing(case: Case) -> Iterator[Finding]:
+    """The run file says what must be fetched before, compute nodes reach no internet, and it was not fetched yet."""
+    seen = case.prefetch
+    if seen is None or not seen.is_wanted or not seen.is_asked or seen.found is not None or not _is_cut_off(case):
+        return
+    yield Finding(
+        code="C528",
+        severity=Severity.ERROR,
+        message=f"what [prefetch] fetches is not at {case.site.name} yet; compute nodes there reach no internet",
+        hint=f"windlass prefetch --on {case.site.name}",
+        fact=f"rules.compute_internet of {case.site.name}",
+    )
+
+
+def prefetch_is_not_verified(case: Case) -> Iterator[Finding]:
+    """Something was prefetched, but this code has not loaded it with the network off: it may want more."""
+    seen = case.prefetch
+    if seen is None or seen.found is None or seen.is_verified or not _is_cut_off(case):
+        return
+    if seen.found.verified is None:
+        why = f": {seen.found.problem}" if seen.found.problem else ""
+        message = f"what was prefetched to {case.site.name} was never loaded there with the network off{why}"
+    else:
+        old = seen.found.verified.files
+        changed = sorted(path for path in {*seen.files, *old} if seen.files.get(path) != old.get(path))
+        message = f"{changed[0]} has changed since the prefetch at {case.site.name} was verified: it may want more now"
+    yield Finding(
+        code="C529",
+        severity=Severity.WARNING,
+        message=message,
+        hint=f"windlass prefetch --verify --on {case.site.name}",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Found:
     use: Use
     where: str
+    is_certain: bool = False  # the call is reached whenever the command runs
+
+
+def _is_verified(case: Case) -> bool:
+    return case.prefetch is not None and case.prefetch.is_verified
+
+
+def _is_cut_off(case: Case) -> bool:
+    return case.site.rules.compute_internet is False and not has_way_out(case.plan.modules, case.plan.env)
+
+
+def _fails_for_certain(case: Case, found: _Found) -> bool:
+    """Nothing is in the cache that it looks in: neither in Windlass's nor in the library's own in home."""
+    seen, cache = case.prefetch, found.use.cache
+    if seen is None or not seen.is_asked or cache is None or not found.is_certain:
+        return False
+    if find_moving(cache) & {*case.plan.env, *look_at_code(case).variables}:
+        return False  # the user says where it lies
+    return seen.home_caches.isdisjoint(find_homes(cache))
 
 
 def _find_uses(case: Case) -> list[_Found]:
@@ -113,7 +176,10 @@ def _find_all_uses(case: Case) -> list[_Found]:
     if any("proxy" in one.lower() for one in case.plan.modules):
         return []
     reached = look_at_code(case)
-    env = {**case.site.network.env, **case.plan.env, **case.plan.network_env, **case.spec.env, **reached.variables}
+    # That Windlass keeps a library from asking does not mean that what it wants is there; of a tracker it is enough.
+    silent = {name: value for name, value in case.plan.offline_env.items() if name in TRACKER_VARIABLES}
+    ours = {**case.site.network.env, **silent, **case.plan.env, **case.plan.network_env}
+    env = {**ours, **case.spec.env, **reached.variables}
     if has_proxy(env):
         return []
     shell = [
@@ -138,8 +204,9 @@ def _find_in_python(case: Case, reached: Reached, env: dict[str, str]) -> Iterat
         )
         places = {(call.line, call.column): call.place for call in file.module.calls}
         for use in find_in_python(looking):
-            if reached.is_live(places[use.line, use.column], file):
-                yield _Found(use=use, where=file.where(use.line))
+            place = places[use.line, use.column]
+            if reached.is_live(place, file):
+                yield _Found(use=use, where=file.where(use.line), is_certain=place.is_certain)
 
 
 def _reports_to_wandb(case: Case, reached: Reached) -> bool:
@@ -160,6 +227,8 @@ def _tell(
     place = case.site.login.host or case.site.name
     where = "where there is internet" if case.site.rules.login_internet is False else f"on {place}"
     hint = [f"{where}, before: {fetch[0]}", *fetch[1:_MOST_LINES]]
+    if code == "C502":
+        hint = [f"windlass prefetch --on {case.site.name}", f"or {hint[0]}", *hint[1:]]
     if len(fetch) > _MOST_LINES:
         hint.append(f"… and {len(fetch) - _MOST_LINES} more")
     if relative := next((one.use.folder for one in found if one.use.folder), None):

@@ -7,24 +7,70 @@ from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.secret_words import find_secrets
 from windlass.core.site import ModuleSystem
+from windlass_job import wire
 
 
 def environment_is_not_built(case: Case) -> Iterator[Finding]:
-    """This version reads venv, conda and container under [environment] but does not build them yet.
+    """The environment of the run is not built at the site yet. `windlass run` builds it first; `--no-build` refuses.
 
-    Build it at the site yourself once, and name the line that activates it.
+    On your own machine it is not built by itself: the environment you are in comes along.
     """
-    wanted = case.spec.environment
-    for kind in ("venv", "conda", "container"):
-        if getattr(wanted, kind) is not None and wanted.activate is None:
-            yield Finding(
-                code="C301",
-                # On one's own machine the environment one is in comes along.
-                severity=Severity.WARNING if case.site.rules.cuts_to_fit else Severity.ERROR,
-                message=f"environment.{kind} = {getattr(wanted, kind)!r} is not built by this version",
-                hint='[environment] activate = "source ~/env/bin/activate"',
-                fact=f"environment.{kind} of the run",
-            )
+    seen = case.environment
+    if seen is None or not (seen.is_missing or (seen.is_left_out and seen.is_asked)):
+        return
+    name = f"the environment of the run ({seen.recipe.id})"
+    if seen.is_left_out:
+        severity, message = Severity.WARNING, f"{name} is not built here: the one you are in comes along"
+    elif case.may_build:
+        severity, message = (
+            Severity.ADVICE,
+            f"{name} is not built at {case.site.name} yet: `windlass run` builds it first",
+        )
+    else:
+        severity, message = Severity.ERROR, f"{name} is not built at {case.site.name}, and --no-build was given"
+    yield Finding(
+        code="C301",
+        severity=severity,
+        message=message,
+        hint=f"windlass env build --on {case.site.name}" if seen.recipe.existing is None else None,
+        fact=f"there is no {wire.ENVS}/{seen.recipe.id}/{wire.ENV_CARD} in {case.facts.root or case.site.root}",
+    )
+
+
+def environment_is_damaged(case: Case) -> Iterator[Finding]:
+    """The image of the run's container is not what was built: the job would end at once, or in the middle.
+
+    A disk that was full, a copy that was cut off, or a hand that slipped. Build it again.
+    """
+    seen = case.environment
+    if seen is None or seen.problem is None:
+        return
+    yield Finding(
+        code="C322",
+        severity=Severity.ERROR,
+        message=f"the image of the run ({seen.recipe.id}) is damaged: {seen.problem}",
+        hint=f"windlass env build --again --on {case.site.name}",
+        fact=f"{wire.ENVS}/{seen.recipe.id}/{wire.ENV_CARD} in {case.facts.root or case.site.root}",
+    )
+
+
+def packing_does_nothing(case: Case) -> Iterator[Finding]:
+    """`pack = true` where there is nothing to pack: only a venv or conda environment that Windlass builds is packed.
+
+    A container is one file already; a folder of your own is used as it is, and what jobs build on the node is there.
+    """
+    seen = case.environment
+    if not case.spec.environment.pack or (seen is not None and (seen.packed is not None or seen.is_left_out)):
+        return
+    what = "the run asks for no environment that Windlass builds" if seen is None else f"a {seen.recipe.kind}"
+    if seen is not None and seen.recipe.existing is not None:
+        what += " that Windlass does not build at the site"
+    yield Finding(
+        code="C325",
+        severity=Severity.ADVICE,
+        message=f"environment.pack does nothing here: {what}",
+        hint="remove pack = true from [environment], or name a list of packages: venv, conda",
+    )
 
 
 def modules_without_module_system(case: Case) -> Iterator[Finding]:

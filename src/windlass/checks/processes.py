@@ -227,7 +227,8 @@ def _find_save_that_lightning_skips(case: Case) -> str | None:
     """Where the code asks whether to stop, or, of several links, saves by hand and by nothing else."""
     reached = look_at_code(case)
     names = [call.name for _, call in reached.calls()]
-    texts = (case.code.by_path[file.path].text for file in reached.python)
+    # What stands in the command itself, behind `python -c`, is in no file.
+    texts = (case.code.by_path[file.path].text for file in reached.python if file.path in case.code.by_path)
     answers_it = "signal.signal" in names or any(_ANSWERS_TERM.search(text) for text in texts)
     if answers_it or not any(_LIGHTNING_TRAINER.fullmatch(name) for name in names):
         return None

@@ -139,7 +139,7 @@ def _list_places(case: Case) -> Iterator[tuple[str, str, bool]]:
     spec = case.spec
     if spec.checkpoint.folder:
         yield "checkpoint.folder", spec.checkpoint.folder, True
-    for kind in ("activate", "venv", "container"):
+    for kind in ("activate", "venv", "conda", "container"):
         text = getattr(spec.environment, kind)
         if text:
             yield f"environment.{kind}", text, True

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from windlass.cli.output import Output, make_printable
 from windlass.core.shell import quote
+from windlass.core.toml.writing import format_key
 from windlass.core.units import Unreadable, format_bytes, format_human_duration, read_memory
-from windlass.errors import UsageError
+from windlass.errors import DataFailed, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from windlass.app.data.advice import Advice
@@ -129,7 +130,16 @@ def format_removal(one: "Removed") -> str:
         return f"{one.name}: only the name; {one.path} stays"
     size = f", {format_bytes(one.bytes)}" if one.bytes is not None else ""
     files = f" with {format_count(one.files, 'file')}{size}" if one.files is not None else ""
-    return f"{one.name}: {one.path}{files}"
+    return f"{one.name}: {one.path}{files}{format_kept(one)}"
+
+
+def format_kept(one: "Removed") -> str:
+    """What in its folder is not the data set's."""
+    return (
+        f"; stays there, because it is not the data set's: {', '.join(map(make_printable, one.kept))}"
+        if one.kept
+        else ""
+    )
 
 
 def show_sharing(output: Output, shared: "Shared", sharing: "Sharing") -> None:
@@ -171,6 +181,23 @@ def show_packed(output: Output, packed: "PackedSet") -> None:
     output.tell(f"{size} in {format_count(packed.shards, 'shard')}{classes}{_say_delta(packed)}")
     if packed.advice:
         output.tell(packed.advice)
+
+
+def judge_told(output: Output, told: Sequence[str], source: str, path: str) -> int:
+    """The exit code; an error where files of the source should have been taken along and could not be read."""
+    from windlass_job.shards.told import find_faults
+
+    faults = find_faults(told)
+    if not faults:
+        return int(ExitCode.OK)
+    if output.as_json:
+        return int(ExitCode.FAILED)
+    raise DataFailed(
+        f"not all files of {source} could be read",
+        details=[make_printable(line) for line in faults],
+        hint="mend them or leave them out, and give the same command again: only they are added",
+        done=f"all others are in {path}",
+    )
 
 
 def _say_delta(packed: "PackedSet") -> str:
@@ -217,7 +244,7 @@ def show_sent(output: Output, sent: "Sent") -> None:
     delta = f"; {came} new or changed, {went} replaced or removed" if sent.is_delta else ""
     output.tell(f"{what}{delta}")
     holds = f"{format_count(sent.files, 'file')}, {format_bytes(sent.bytes)}, {format_count(sent.shards, 'shard')}"
-    output.tell(f"{sent.name} at {sent.site}: {holds}; in windlass.toml: [data.{sent.name}]")
+    output.tell(f"{sent.name} at {sent.site}: {holds}; in windlass.toml: [{format_key(('data', sent.name))}]")
     if sent.dead_share > _MUCH_DEAD:
         output.tell(
             f"{100 * sent.dead_share:.0f} % of the packed files were replaced or removed: --anew sends it fresh"

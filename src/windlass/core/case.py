@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from windlass.core.environment import EnvironmentSeen
 from windlass.core.facts import Facts
 from windlass.core.jobs import JobSeen
+from windlass.core.modules.trial import ModulesSeen
 from windlass.core.plan import Plan
+from windlass.core.prefetched import PrefetchSeen
 from windlass.core.run import RunSpec
 from windlass.core.site import Site
 from windlass.core.source.code import NO_CODE, Code
@@ -38,5 +40,8 @@ class Case:
     code: Code = NO_CODE
     data: tuple[DataSeen, ...] = ()
     environment: EnvironmentSeen | None = None  # None: the run wants none that Windlass knows
+    may_build: bool = True  # what is missing of it is built before the run is submitted
+    prefetch: PrefetchSeen | None = None  # None: it was not looked for, because the nodes have internet
+    modules: ModulesSeen | None = None  # loading them was tried at the site; None: not tried
     awaited: tuple[JobSeen, ...] | None = None  # jobs the run depends on, as the controller knows them; None: not asked
     now: float | None = None  # seconds since 1970; None: the clock is not looked at

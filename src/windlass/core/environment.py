@@ -5,12 +5,18 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from windlass.core.plan import Reason
 from windlass.core.run import Environment
 from windlass.core.site import Site
 from windlass_job import wire
 
+if TYPE_CHECKING:  # it needs a library that costs the start of every command
+    from windlass.core.wheels.requirements import Requirements
+
 _NONE: Mapping[str, str] = MappingProxyType({})
+PACKABLE = ("venv", "conda")
 _PROTOCOL = 1  # one more when the same recipe would be built in another way
 
 
@@ -25,6 +31,13 @@ class Recipe:
     settings: Mapping[str, str] = field(default_factory=lambda: _NONE)  # in the words of its kind
     platform: str = ""  # "x86_64": of the site
     existing: str | None = None  # a folder, image or name at the site: nothing is built
+    # The list of packages with the credentials of its indexes, for pip on the laptop: no part of what is built or sent.
+    read_private: "Callable[[], Requirements] | None" = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_made_by_jobs(self) -> bool:
+        """On the own disk of every node, at the start of every job."""
+        return self.existing is not None and bool(self.files)
 
     @property
     def id(self) -> str:
@@ -49,6 +62,8 @@ class Built:
     files: int = 0
     made: float = 0.0  # seconds since 1970
     packed: str | None = None  # the one file, where there is one
+    source: str = ""  # of a container: where its image came from
+    digest: str | None = None  # of a container's image: sha256:...
     packages: Mapping[str, str] = field(default_factory=lambda: _NONE)  # name and version
     gpu_code: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # "torch": ("sm_80", ...); as they say it
 
@@ -61,6 +76,17 @@ class Build:
     files: Mapping[str, bytes] = field(default_factory=dict)  # laid beside the script, which begins there
     needs_internet: bool = False
     needs_bytes: int = 0  # free space without which it is not begun
+    path: str = ""  # of what it makes, in $WINDLASS_PREFIX; default: all of it. "image.sif" of a container
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around:
+    """What of a run decides how it enters a container, and is known only when the rest is planned."""
+
+    workdir: str
+    gpus_per_node: int = 0
+    gpu: str | None = None  # the kind, as the site's file or Slurm names it
+    folders: tuple[str, ...] = ()  # that its command reads or writes; may hold variables of the site's and the job's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +96,7 @@ class Entering:
     lines: tuple[str, ...] = ()  # of the batch script, after the modules
     inside: tuple[str, ...] = ()  # words before the command of every task, on every node
     env: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    finish: "Callable[[Around], Entering] | None" = None  # what is done where the rest of the plan matters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +107,15 @@ class EnvironmentSeen:
     entering: Entering
     built: Built | None = None  # None: it is not built, or the site was not asked
     is_asked: bool = False
+    packed: str | None = None  # where its one file lies, or will lie, that the nodes of this run unpack
+    problem: str | None = None  # what was found wrong with it at the site
+    is_left_out: bool = False  # the job runs in the environment it starts in: on one's own machine, in a rehearsal
+    reasons: tuple[Reason, ...] = ()  # what was chosen for its build
+
+    @property
+    def is_missing(self) -> bool:
+        """It must be built before a job can enter it; False also where the site was not asked."""
+        return self.is_asked and self.built is None and self.recipe.existing is None and not self.is_left_out
 
 
 ReadFile = Callable[[str], str | None]  # the text of a file of the project; None: there is none
@@ -94,16 +130,31 @@ class Kind:
     read: Callable[[Environment, Site, ReadFile], Recipe | None]  # None: the run wants none of this kind
     make_build: Callable[[Recipe, Site], Build]
     enter: Callable[[Environment, Recipe, str, Site], Entering]  # the third: where it lies, see `make_path`
+    find: Callable[[Recipe, Site], str] | None = None  # bash that prints where `existing` lies, or says why not
 
 
 def list_modules(environment: Environment, site: Site) -> tuple[str, ...]:
     """In the order in which they are loaded."""
-    return tuple(dict.fromkeys((*site.software.always_load, *environment.modules)))
+    software = site.software
+    runtime = (software.container_module,) if environment.container and software.container_module else ()
+    return tuple(dict.fromkeys((*software.always_load, *environment.modules, *runtime)))
 
 
 def choose_purge(environment: Environment, site: Site) -> bool:
     asked = environment.purge_modules
     return site.software.purge_modules if asked is None else asked
+
+
+def settle(entering: Entering, around: Around) -> Entering:
+    """Once the rest of the plan is known."""
+    return entering.finish(around) if entering.finish is not None else entering
+
+
+def make_packed_path(recipe: Recipe, root: str) -> str | None:
+    """Where its one file lies once it is packed; None where that makes no sense: a container is one file already."""
+    if recipe.kind not in PACKABLE or recipe.existing is not None:
+        return None
+    return f"{root}/{wire.ENVS}/{recipe.id}/{wire.PACKED_ENV}"
 
 
 def make_path(recipe: Recipe, root: str) -> str:

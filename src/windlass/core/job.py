@@ -18,6 +18,11 @@ from windlass.core.units import format_slurm_duration
 from windlass.errors import PlanError
 from windlass_job import wire
 
+_PLAIN_PYTHON = (
+    "# a python3 of pyenv's is a script that puts its own folder before that of the environment",
+    '[ -z "$windlass_python" ] ||',
+    '  windlass_python=$("$windlass_python" -I -S -c "import sys; print(sys.executable)" || echo "$windlass_python")',
+)
 NOTICE_SIGNAL = "USR1"  # from Slurm to the agent; the agent passes `stop_signal` on to the command
 
 
@@ -32,6 +37,7 @@ def make_script(plan: Plan) -> str:
         _group("where its words go: appended, so that nothing of an earlier start is lost", _output_directives(plan)),
         _group("how Windlass knows it again", [f"--comment={quote_directive(make_token(plan), what='the token')}"]),
         _settings(plan),
+        _kept_folders(plan),
         _modules(plan),
         _environment(plan),
         _start(plan),
@@ -118,6 +124,12 @@ def _check_gpu(name: str) -> str:
     return quote_directive(name, what="gpu")
 
 
+def list_place_options(plan: Plan) -> list[str]:
+    """What sbatch, srun and salloc are told alike: who pays, where, how much, how long."""
+    named = [one for one in _place_directives(plan) if not one.startswith(("--job-name=", "--dependency="))]
+    return [*named, *_size_directives(plan), f"--time={format_slurm_duration(plan.link_time)}"]
+
+
 def _time_directives(plan: Plan) -> list[str]:
     options = [
         f"--time={format_slurm_duration(plan.link_time)}",
@@ -176,15 +188,32 @@ def _checkpoints(plan: Plan) -> list[str]:
     return [f"export {wire.ENV_CHECKPOINTS}={quote(full)}"]
 
 
-def _modules(plan: Plan) -> str:
-    if not plan.modules and not plan.purge_modules and not plan.activate:
+def _kept_folders(plan: Plan) -> str:
+    """The command finds them in its own folder, where every run has another one."""
+    if not plan.kept:
         return ""
-    lines = ["# the software; modules and activation scripts use unset variables freely", "set +u"]
-    if plan.purge_modules:
-        lines.append("module purge")
-    lines += [f"module load {format_module(name)}" for name in plan.modules]
-    lines += list(plan.activate)
-    return "\n".join([*lines, "set -u"])
+    lines = ["# what was fetched before, and lies where all runs find it"]
+    for name, target in sorted(plan.kept.items()):
+        above = f"mkdir -p {quote(name.rpartition('/')[0])} && " if "/" in name else ""
+        lines.append(f"[ -e {quote(name)} ] || {{ {above}ln -sfn {quote(target)} {quote(name)}; }}")
+    return "\n".join(lines)
+
+
+def _modules(plan: Plan) -> str:
+    lines = list_software_lines(plan)
+    if not lines:
+        return ""
+    head = ["# the software; modules and activation scripts use unset variables freely", "set +u"]
+    if plan.activate:
+        head = [*_PLAIN_PYTHON, *head]
+    return "\n".join([*head, *lines, "set -u"])
+
+
+def list_software_lines(plan: Plan) -> list[str]:
+    """Modules, and what activates the environment."""
+    # Environment Modules 5 ends with 1 where sticky modules stay, Lmod 8 with 0.
+    purge = ["module purge || true  # sticky modules stay"] if plan.purge_modules else []
+    return [*purge, *(f"module load {format_module(name)}" for name in plan.modules), *plan.activate]
 
 
 def _environment(plan: Plan) -> str:
@@ -202,6 +231,9 @@ def _environment(plan: Plan) -> str:
         f"export {wire.make_data_variable(one.name)}={quote_with_variables(one.path)}"
         for one in sorted(plan.data, key=lambda one: one.name)
     ]
+    lines += [format_export(name, value) for name, value in sorted(plan.offline_env.items())]
+    if plan.packed:
+        lines.append(f"export {wire.ENV_PACKED}={quote_with_variables(plan.packed)}")
     lines += [format_export(name, value) for name, value in sorted(plan.network_env.items())]
     lines += [format_export(name, value) for name, value in sorted(plan.launch_env.items())]
     lines += [format_export(name, value) for name, value in sorted(plan.env.items())]
@@ -246,7 +278,7 @@ def _describe_data(plan: Plan) -> str:
         for one in plan.data
         if "://" not in one.path
     ]
-    if not sets and not plan.bring_back:
+    if not sets and not plan.bring_back and not plan.packed:
         return ""
     described: dict[str, object] = {
         "sets": sets,

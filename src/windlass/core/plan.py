@@ -102,8 +102,11 @@ class Plan:
     login_shell: bool = False  # `module` exists only in a login shell
     environment: str | None = None  # the id of what was built for it
     activate: tuple[str, ...] = ()  # shell lines that set up the environment
+    packed: str | None = None  # the one file of the environment, which every node unpacks for itself
     inside: tuple[str, ...] = ()  # words before the command of every task: a container
     env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    offline_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # caches of libraries, and not to ask
+    kept: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # folders of the workdir that lie elsewhere
     network_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     launch_env: Mapping[str, str] = field(default_factory=lambda: _EMPTY)  # what the launcher wants set
     host_suffix: str = ""

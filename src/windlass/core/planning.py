@@ -7,8 +7,9 @@ from datetime import timedelta
 from windlass.core.case import DataSeen
 from windlass.core.chain import Links, choose_notice, cut_into_links
 from windlass.core.cost import make_cost
-from windlass.core.environment import Entering, EnvironmentSeen, choose_purge, list_modules
+from windlass.core.environment import Around, Entering, EnvironmentSeen, choose_purge, list_modules, settle
 from windlass.core.facts import Facts
+from windlass.core.job import make_code_folder
 from windlass.core.launch import Launcher, Sight
 from windlass.core.placing.access import Limit
 from windlass.core.placing.fitting import fit_to_site
@@ -17,7 +18,7 @@ from windlass.core.placing.placement import choose_place
 from windlass.core.placing.queues import Queue, make_queues
 from windlass.core.placing.shapes import Shape
 from windlass.core.placing.sizing import choose_share, list_kin, make_size, spell_gpu
-from windlass.core.plan import Plan, Reason
+from windlass.core.plan import Plan, PlannedData, Reason
 from windlass.core.run import RunSpec
 from windlass.core.site import Accounting, CostUnit, GpuDialect, Site
 from windlass.core.source.code import NO_CODE, Code
@@ -86,6 +87,13 @@ def make_plan(
     )
     in_memory_gb, on_node_gb = get_limits_gb(site)
     entering = environment.entering if environment is not None else Entering()
+    around = Around(
+        workdir=make_code_folder(folder, spec.workdir),
+        gpus_per_node=shape.gpus_per_node,
+        gpu=spec.resources.gpu or gpu_spelled,
+        folders=_list_folders(spec, site, facts, planned),
+    )
+    entering = settle(entering, around)
     reasons = (
         *choice.reasons,
         gpu_reason,
@@ -94,6 +102,7 @@ def make_plan(
         launcher_reason,
         *share.reasons,
         *data_reasons,
+        *(environment.reasons if environment is not None else ()),
         *cuts,
     )
     plan = Plan(
@@ -146,8 +155,9 @@ def make_plan(
         modules=list_modules(spec.environment, site),
         purge_modules=choose_purge(spec.environment, site),
         login_shell=site.software.modules.value != "none",
-        environment=environment.recipe.id if environment and environment.recipe.existing is None else None,
+        environment=_name_environment(environment),
         activate=(*entering.lines, *((spec.environment.activate,) if spec.environment.activate else ())),
+        packed=environment.packed if environment is not None else None,
         inside=entering.inside,
         env=dict(sorted({**entering.env, **spec.env}.items())),
         network_env=_make_network_env(site) if shape.nodes > 1 else {},
@@ -159,6 +169,14 @@ def make_plan(
         runner_up=choice.runner_up,
     )
     return replace(plan, argv=launcher.make_argv(plan), launch_env=dict(sorted(launcher.make_env(plan).items())))
+
+
+def _list_folders(spec: RunSpec, site: Site, facts: Facts, data: Sequence[PlannedData]) -> tuple[str, ...]:
+    """What the command reads and writes, wherever it lies: a container shows only what it is told to."""
+    checkpoints = spec.checkpoint.folder or ""
+    data_paths = (one.path for one in data if "://" not in one.path)
+    found = (facts.root or site.root, site.local_scratch, *data_paths, checkpoints)
+    return tuple(dict.fromkeys(path for path in found if path.startswith(("/", "$", "~"))))
 
 
 def _choose_time(asked: timedelta | None, queue: Queue) -> tuple[timedelta, Reason | None]:
@@ -268,3 +286,8 @@ def _choose_constraint(spec: RunSpec, site: Site, shape: Shape, queue: Queue) ->
     # `&` binds no tighter than `|` in Slurm; brackets of either kind cannot be nested.
     alternatives = "|" in asked and not set(asked) & set("([")
     return f"{feature}&({asked})" if alternatives else f"{feature}&{asked}"
+
+
+def _name_environment(seen: EnvironmentSeen | None) -> str | None:
+    """Of what was built for it."""
+    return seen.recipe.id if seen and seen.recipe.existing is None and not seen.is_left_out else None

@@ -80,6 +80,7 @@ def _with_status(record: RunRecord, status: Mapping[str, Any] | None, now: float
         link=record.link if _is_unused(status) else _number(status.get("link"), record.link),
         started=record.started or _seconds(status.get("started")),
         exit_code=_read_exit_code(status),
+        modules=_read_modules(status) or record.modules,
     )
     return with_progress(told, status, now)
 
@@ -93,6 +94,11 @@ def _read_exit_code(status: Mapping[str, Any]) -> int | None:
     """As the agent left: of a command that a signal ended, 128 more than its number."""
     signal = _number(status.get("signal"), None)
     return _number(status.get("exit_code"), None) if signal is None else 128 + signal
+
+
+def _read_modules(status: Mapping[str, Any]) -> tuple[str, ...]:
+    told = status.get("modules")
+    return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
 
 
 def _judge_last_word(record: RunRecord, status: Mapping[str, Any] | None) -> RunRecord | None:

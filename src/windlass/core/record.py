@@ -69,6 +69,7 @@ class RunRecord:
     progress_unit: str | None = None
     expected_end: float | None = None  # by the measured pace; waits between links are not in it
     links_needed: int | None = None  # after this one, by the measured pace; None: not known
+    modules: tuple[str, ...] = ()  # what was really loaded in the job that ran last, with versions
     interrupted: str | None = None  # what ended an earlier link before its time: "link 2: preempted"
 
     @property

@@ -85,6 +85,25 @@ class Environment:
     activate: str | None = None  # a shell line of the user's own ("as it is")
 
 
+class PrefetchPlace(StrEnum):
+    """Where weights and data sets are fetched for nodes without internet."""
+
+    LOGIN = "login"
+    TRANSFER = "transfer"
+    LAPTOP = "laptop"  # fetched here, and sent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prefetch:
+    """[prefetch]: what must be fetched before a job can run on nodes without internet."""
+
+    command: str | None = None  # what fetches it; default: the training itself, stopped before its first step
+    where: PrefetchPlace | None = None  # default: the login node where it reaches the internet, else the laptop
+    paths: tuple[str, ...] = ()  # folders of the working folder that it fills: every run finds them there
+    verify: str | None = None  # loads all of it with the network off; default: the training, up to its first step
+    limit: timedelta = timedelta(minutes=30)  # how long each of them may take
+
+
 @dataclass(frozen=True, kw_only=True)
 class Data:
     """[data.NAME]"""
@@ -137,3 +156,4 @@ class RunSpec:
     environment: Environment = field(default_factory=Environment)
     data: Mapping[str, Data] = field(default_factory=lambda: MappingProxyType({}))
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    prefetch: Prefetch | None = None  # None: the file does not speak of it

@@ -66,10 +66,14 @@ def format_export(name: str, value: str) -> str:
 
 def format_module(name: str) -> str:
     """A name for `module load`, which hands it on to a shell of its own making."""
-    if not _MODULE.fullmatch(name):
+    if not is_module(name):
         hint = 'one name each, such as modules = ["gcc/13.3", "cuda"]; anything else belongs under activate'
         raise PlanError(f"{name[:80]!r} is no name for a module", hint=hint)
     return name
+
+
+def is_module(name: str) -> bool:
+    return _MODULE.fullmatch(name) is not None
 
 
 def refuse_control_characters(text: str, *, what: str) -> str:

@@ -228,6 +228,7 @@ class Software:
     container_module: str | None = None  # what to load for it
     container_cache: str | None = None  # a folder for images, where home is too small
     container_home: str | None = None  # what takes the place of home inside, where jobs cannot see home
+    conda: str | None = None  # "mamba", "/opt/miniforge3/bin/conda": which client of conda's; default: the first found
     always_load: tuple[str, ...] = ()  # modules everything else needs ("Stages/2024", "daint-gpu")
     modules_on_login: bool = True  # False: `module` exists only in jobs
     operating_system: str | None = None  # in words

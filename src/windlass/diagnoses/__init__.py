@@ -125,6 +125,7 @@ CATALOGUE: dict[str, Entry] = {
     "D608": Entry(environment.scontrol_missing, Standing.SURVIVABLE),
     "D609": Entry(environment.wrong_architecture),
     "D610": Entry(environment.library_missing),
+    "D612": Entry(environment.environment_of_another_python),
     "D701": Entry(trouble.accounting_away, Standing.SURVIVABLE),
     "D702": Entry(trouble.login_refused, Standing.SURVIVABLE),
     "D703": Entry(trouble.slurm_not_on_path, Standing.SURVIVABLE),

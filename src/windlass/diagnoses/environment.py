@@ -13,11 +13,16 @@ _CONDA = re.compile(
     r"EnvironmentNameNotFound: Could not find conda environment|EnvironmentLocationNotFound: Not a conda environment",
     re.MULTILINE,
 )
+# Lmod breaks its sentences where 80 columns end.
 _MODULES = re.compile(
-    r"The following module\(s\) are unknown: *\n? *\"?(?P<name>[^\"\n]*)|"
-    r"Unable to locate a modulefile for '(?P<tcl>[^'\n]+)'|(?:^|[ :])module: command not found|"
-    r"These module\(s\)(?:(?!These module)[^\n])* exist but cannot be loaded as requested",
+    r"Lmod has detected the following error:|The following module\(s\) are unknown:|"
+    r"Unable to locate a modulefile for '[^'\n]+'|(?:^|[ :])module: command not found|"
+    r"These module\(s\) (?:or extension\(s\) )?exist\s+but\s+cannot\s+be\s+loaded|"
+    r"Module cannot be loaded due to (?:a conflict|missing prereq)",
     re.MULTILINE,
+)
+_MODULE_NAME = re.compile(
+    r"(?:are unknown:|as\s+requested:|Cannot load module)\s+\"(?P<lmod>[^\"\n]+)\"|a modulefile for '(?P<tcl>[^'\n]+)'"
 )
 _WINDOWS = re.compile(r"\^M: bad interpreter|\\r'?: (?:command not found|No such file or directory)|[‘'\"]\w+\\r[’'\"]")
 _GLIBC = re.compile(r"version [`'](?P<version>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found")
@@ -35,6 +40,7 @@ _ARCHITECTURE = re.compile(
     r"cannot execute binary file: Exec format error|\[Errno 8\] Exec format error|"
     r"image's architecture \(\w+\) could not run on the host's"
 )
+_OTHER_PYTHON = re.compile(r"windlass: the environment was built for (?P<what>[^,\n]+), (?P<now>[^\n]+)")
 _LIBRARY = re.compile(
     r"error while loading shared libraries: (?P<name>[^:\s]+): cannot open shared object file|"
     r"(?:OSError|ImportError): (?P<other>lib[^:\s]+): cannot open shared object file"
@@ -59,19 +65,27 @@ def conda_not_active(symptoms: Symptoms) -> Iterator[Diagnosis]:
 def module_unknown(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """A module could not be loaded: its name or version is not there, or needs others first, or there is no `module`.
 
-    `module spider NAME` on the login node tells which versions there are and what must be loaded before. Modules may
-    differ between login and compute nodes.
+    `windlass modules find NAME --on SITE`, or `module spider NAME` on the login node, tells which versions there are
+    and what must be loaded before. Modules may differ between login and compute nodes.
     """
-    if line := symptoms.fatal(_MODULES):
-        is_away = "command not found" in line
-        message = "there is no `module` in the job's shell" if is_away else "a module could not be loaded"
-        hint = "#!/bin/bash -l, or [software] modules in the site file" if is_away else "module spider NAME"
-        yield Diagnosis(
-            code="D602",
-            message=message,
-            evidence=(line, *_next_line(symptoms, line)),
-            hint=f"{hint}; then [environment] modules",
+    line = symptoms.fatal(_MODULES)
+    if line is None:
+        return
+    if "command not found" in line:
+        message, hint = (
+            "there is no `module` in the job's shell",
+            "#!/bin/bash -l, or [software] modules in the site file",
         )
+    else:
+        name = _find_module(symptoms, line)
+        message = f"the module {name} could not be loaded" if name else "a module could not be loaded"
+        hint = _search_module(symptoms, name or "NAME")
+    yield Diagnosis(
+        code="D602",
+        message=message,
+        evidence=(line, *_next_lines(symptoms, line)),
+        hint=f"{hint}; then [environment] modules",
+    )
 
 
 def windows_line_ends(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -158,6 +172,22 @@ def library_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
         )
 
 
+def environment_of_another_python(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """The environment was built for another Python or processor than the job has, and the job stopped before it.
+
+    A module was replaced at the site, or the run loads other modules than the environment was built with. Build it
+    again: `windlass env build`.
+    """
+    if line := symptoms.fatal(_OTHER_PYTHON):
+        site = f" --on {symptoms.site.name}" if symptoms.site else ""
+        yield Diagnosis(
+            code="D612",
+            message=line.partition("windlass: ")[2],
+            evidence=(line,),
+            hint=f"windlass env build{site}; or the modules it was built with: [environment] modules",
+        )
+
+
 def _use_conda(symptoms: Symptoms) -> tuple[Setting, ...]:
     plan = symptoms.plan
     text = " ".join((*plan.activate, plan.command)) if plan else ""
@@ -175,9 +205,26 @@ def _use_cache(folder: str) -> tuple[Setting, ...]:
     return tuple(set_to(f"run.env.{name}", folder) for name in ("APPTAINER_CACHEDIR", "APPTAINER_TMPDIR"))
 
 
-def _next_line(symptoms: Symptoms, line: str) -> tuple[str, ...]:
-    """Lmod writes the name on the next line."""
-    if not line.endswith("unknown:"):
+def _find_module(symptoms: Symptoms, line: str) -> str | None:
+    """The first that is named from this line on."""
+    found = _MODULE_NAME.search(_text_from(symptoms, line))
+    return (found["lmod"] or found["tcl"]) if found else None
+
+
+def _search_module(symptoms: Symptoms, name: str) -> str:
+    if symptoms.is_foreign or symptoms.site is None:
+        return f"module spider {name}"
+    return f"windlass modules find {name.partition('/')[0]} --on {symptoms.site.name}"
+
+
+def _next_lines(symptoms: Symptoms, line: str) -> tuple[str, ...]:
+    """Lmod writes the name, or the rest of its sentence, on the next line."""
+    if not line.startswith("Lmod") or _MODULE_NAME.search(line):
         return ()
-    after = symptoms.text.partition(line)[2].strip().splitlines()
-    return (after[0].strip(),) if after else ()
+    after = _text_from(symptoms, line).split("\n")[1:2]
+    return tuple(one.strip() for one in after if one.strip())
+
+
+def _text_from(symptoms: Symptoms, line: str) -> str:
+    start = symptoms.text.rfind(line)
+    return symptoms.text[max(0, start) :][:2000]

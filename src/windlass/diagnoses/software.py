@@ -10,8 +10,12 @@ from windlass.core.record import RunState
 _NO_INTERNET = re.compile(
     r"Network is unreachable|Temporary failure in name resolution|couldn't connect to 'https?://|"
     r"Max retries exceeded with url|Could not resolve host|OfflineModeIsEnabled|"
-    r"urlopen error \[Errno (?:-2|-3|101|110|111|113)\]|Failed to establish a new connection|"
-    r"LocalEntryNotFoundError|Could not reach (?:(?!Could not reach)[^\n])*huggingface\.co|unable to access 'https?://"
+    r"urlopen error (?:\[Errno (?:-2|-3|101|110|111|113)\]|timed out|_ssl\.c)|Failed to establish a new connection|"
+    r"LocalEntryNotFoundError|Could not reach (?:(?!Could not reach)[^\n])*huggingface\.co|unable to access 'https?://|"
+    r"outgoing traffic has been disabled|offline mode is enabled|see how to run the library in offline mode|"
+    r"Couldn't reach (?:(?!Couldn't reach)[^\n])* on the Hub|Couldn't find cache for |"
+    r"httpx\.Connect(?:Error|Timeout)|httpcore\.Connect(?:Error|Timeout)|URL fetch failure on https?://|"
+    r"Please use the NLTK Downloader to obtain the resource"
 )
 _TRACKER = re.compile(
     r"wandb: (?:Network error \([^()\n]*\), entering retry loop|ERROR Run initialization has timed out|"
@@ -44,8 +48,9 @@ _SLURM = ("sbatch", "srun", "salloc", "squeue", "scontrol", "sacct", "scancel", 
 def no_internet(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """Compute nodes at most centres have no internet: downloads of weights, data or packages fail there.
 
-    Download on the login node first, into a folder the job can read, and tell the library to stay offline
-    (HF_HUB_OFFLINE=1, WANDB_MODE=offline).
+    `windlass prefetch --on SITE` fetches what the training loads into a folder that jobs read, tries it with the
+    network off, and tells the libraries to stay offline (HF_HUB_OFFLINE=1). Where that was done and it is told all the
+    same, the code wants more now than it did then: run it once more.
     """
     line = symptoms.fatal(_NO_INTERNET)
     if line and not _TRACKER.search(line):
@@ -53,7 +58,7 @@ def no_internet(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D203",
             message="the program wanted something from the internet, and the node has none",
             evidence=(line,),
-            hint="fetch it on the login node first, into a folder the job can read, then stay offline",
+            hint=_prefetch(symptoms),
             patch=_stay_offline(symptoms),
         )
 
@@ -98,7 +103,7 @@ def command_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
 def tracker_blocks(symptoms: Symptoms) -> Iterator[Diagnosis]:
     """An experiment tracker tries to reach its server from a node without internet, and waits.
 
-    Let it write to files (WANDB_MODE=offline) and send them from the login node afterwards (`wandb sync`).
+    Let it write to files (WANDB_MODE=offline); `windlass sync RUN --push` sends them from the laptop.
     """
     if line := symptoms.stuck(_TRACKER):
         name = next((name for name in _TRACKERS_OFFLINE if name in line.lower()), "wandb")
@@ -107,7 +112,7 @@ def tracker_blocks(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D606",
             message=f"{name} tries to reach its server from a node without internet",
             evidence=(line,),
-            hint="let it write files in the job, and send them from the login node: wandb sync --sync-all",
+            hint="let it write files in the job, and send them from here: windlass sync RUN --follow --push",
             patch=(set_to(f"run.env.{variable}", value),),
         )
 
@@ -120,7 +125,7 @@ def download_stalls(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D607",
             message="it tries a download again and again, and the node has no internet",
             evidence=(line,),
-            hint="cancel it, fetch the files on the login node, then stay offline",
+            hint=f"cancel it, then {_prefetch(symptoms)}",
             patch=_stay_offline(symptoms),
         )
 
@@ -144,6 +149,12 @@ def python_error(symptoms: Symptoms) -> Iterator[Diagnosis]:
         evidence=first.lines[-12:],
         hint=f"{again}   # after mending it",
     )
+
+
+def _prefetch(symptoms: Symptoms) -> str:
+    """Not `resume`: the script that was submitted does not know where it was fetched to."""
+    name = symptoms.site.name if symptoms.site else "SITE"
+    return f"windlass prefetch --on {name}, then windlass run --on {name}"
 
 
 def _stay_offline(symptoms: Symptoms) -> tuple[Setting, ...]:

@@ -24,6 +24,7 @@ _MODULES = (
     "deputy_runs",
     "deputy_data",
     "deputy_data_changes",
+    "deputy_wheels",
     "deputy",
 )
 

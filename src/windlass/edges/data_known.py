@@ -10,7 +10,7 @@ from pathlib import Path
 
 from windlass.edges.files import make_private_folder, save_file
 from windlass_job.shards.card import CARD, Card, read_card
-from windlass_job.shards.index import name_index
+from windlass_job.shards.index import IndexDamaged, name_index
 
 FetchIndex = Callable[[str], bytes]  # the name of an index -> its bytes
 
@@ -23,13 +23,16 @@ class KnownSet:
         self.folder = cache / "data" / key
 
     def refresh(self, content: bytes, fetch: FetchIndex) -> Card:
-        """As the card says. An index that cannot be had is the caller's error."""
+        """As the card says. An index that cannot be had is the caller's error; one that is another is damaged."""
         card = read_card(content)
         make_private_folder(self.folder)
         for shard in card.shards:
             name = name_index(shard.name)
             if self._count_crc(name) != shard.index_crc:
-                self.keep_index(name, fetch(name))
+                index = fetch(name)
+                if zlib.crc32(index) != shard.index_crc:
+                    raise IndexDamaged(f"{name} is not the index that was packed")
+                self.keep_index(name, index)
         self._keep(CARD, content)
         return card
 

@@ -6,6 +6,7 @@ What the site tells is not trusted: a name must stay inside the folder, and noth
 import contextlib
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,8 +40,7 @@ class Part:
         try:
             self._file.write(payload)
         except OSError as error:
-            words = f"{self.path} cannot be written: {error.strerror}"
-            raise DiskFull(words, done="what came so far is kept; the same fetch goes on from there") from error
+            raise self._explain(error) from error
         self.written += len(payload)
 
     def close(self, *, is_durable: bool = True) -> None:
@@ -49,9 +49,14 @@ class Part:
             if is_durable:
                 os.fsync(self._file.fileno())
         except OSError as error:
-            raise DiskFull(f"{self.path} cannot be written: {error.strerror}") from error
+            raise self._explain(error) from error
         finally:
-            self._file.close()
+            with contextlib.suppress(OSError):  # it flushes once more, in vain
+                self._file.close()
+
+    def _explain(self, error: OSError) -> DiskFull:
+        words = f"{self.path} cannot be written: {(error.strerror or str(error)).lower()}"
+        return DiskFull(words, done="what came so far is kept; the same command goes on from there")
 
 
 class Target:
@@ -82,7 +87,9 @@ class Target:
             seen = self.find(wanted.name).lstat()
         except OSError:
             return False
-        return seen.st_size == wanted.size and abs(seen.st_mtime - wanted.mtime) < 1
+        # A file system that keeps whole seconds only cannot tell more; a summary may be rewritten within one.
+        is_coarse = seen.st_mtime == int(seen.st_mtime)
+        return seen.st_size == wanted.size and abs(seen.st_mtime - wanted.mtime) < (1 if is_coarse else 0.001)
 
     def open_part(self, wanted: Wanted) -> Part:
         """Goes on where an interrupted fetch of this same version stopped."""
@@ -93,6 +100,16 @@ class Target:
             file = path.open("r+b" if written else "wb")
             file.seek(written)
         return Part(path, file, written)
+
+    def seed_part(self, wanted: Wanted) -> None:
+        """Begins with what is here of an earlier version: of a file that only grows the rest is fetched."""
+        path, part = self.find(wanted.name), self._find_part(wanted)
+        with _told(path):
+            if part.exists() or not path.is_file() or path.is_symlink() or path.stat().st_size > wanted.size:
+                return
+            aside = part.with_name(f"{part.name}.seed")
+            shutil.copyfile(path, aside)
+            aside.replace(part)
 
     def hash_part(self, wanted: Wanted) -> str:
         path = self._find_part(wanted)

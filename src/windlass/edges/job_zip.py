@@ -11,7 +11,9 @@ from windlass_job import wire
 
 _PACKAGE = "windlass_job"
 _SHEBANG = b"#!/usr/bin/env python3\n"
-_START = b"from windlass_job.__main__ import leave, main\n\nleave(main())\n"
+_START = (
+    b"from windlass_job import once\n\nonce.install()\nfrom windlass_job.__main__ import leave, main\n\nleave(main())\n"
+)
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from windlass.core.site import Site
 from windlass.edges.host import Host, Json, Request, expect, make_command, read_completed
 from windlass.edges.job_zip import make_job_zip
-from windlass.errors import DataFailed, SiteNotReady
+from windlass.errors import DataFailed, SiteNotReady, WindlassError
 from windlass_job import wire
 
 _FIRST_LOOK_S = 0.1
@@ -26,6 +26,7 @@ class Look:
 
     done: tuple[int, ...] = ()
     told_at: float = 0.0  # by the clock there: one that reads a large file tells the same again, later
+    words: str = ""  # what it said last
     result: Json | None = None
 
 
@@ -60,7 +61,14 @@ class SiteWork:
             )
         return word
 
-    def follow(self, *, sleep: Sleep = time.sleep, silent_looks: int = _SILENT_LOOKS) -> Iterator[Look]:
+    def follow(
+        self,
+        *,
+        killed: type[WindlassError] = DataFailed,
+        hint: str | None = None,
+        sleep: Sleep = time.sleep,
+        silent_looks: int = _SILENT_LOOKS,
+    ) -> Iterator[Look]:
         """Until it ends; the last one has the result. A worker that was killed is started again, where it was."""
         pause_s, silent, restarts = _FIRST_LOOK_S, 0, 0
         last: tuple[tuple[int, ...], float] = ((-1,), 0.0)
@@ -75,10 +83,7 @@ class SiteWork:
                 silent = 0
                 restarts += self.start() == "started"
             if restarts > _MOST_RESTARTS:
-                raise DataFailed(
-                    f"the work in {self.folder} at {self._site.name} was killed {restarts} times",
-                    hint="windlass data pack SOURCE --as-job gives it a job of its own",
-                )
+                raise killed(f"the work in {self.folder} at {self._site.name} was killed {restarts} times", hint=hint)
             yield look
             if look.result is not None:
                 return
@@ -89,6 +94,7 @@ class SiteWork:
         return Look(
             done=tuple(told.get("done") or ()),
             told_at=float(told.get("time") or 0),
+            words=str(told.get("words") or ""),
             result=_read_json(result.payload) if result.ok else None,
         )
 

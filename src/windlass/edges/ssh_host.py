@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.edges.bundle import make_remote_command
 from windlass.edges.channel import Channel, ChannelClosed
@@ -62,6 +63,12 @@ class SshHost:
         """What `windlass logout` does; True when there was a connection of ours."""
         self.close()
         return self.master.close()
+
+    def make_terminal_argv(self, line: str, *, has_terminal: bool) -> list[str]:
+        """ssh with the user's terminal at its end, and this line read by a login shell there."""
+        shared = self.master.open(interactive=False)
+        options = {**shared, "LogLevel": "ERROR", "RequestTTY": "yes" if has_terminal else "no"}
+        return [*self._target.make_argv(options=options), f"exec bash -lc {quote(line)}"]
 
     def _open(self) -> Channel:
         shared = self.master.open(interactive=False)

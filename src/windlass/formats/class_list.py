@@ -19,7 +19,7 @@ def load_classes(folder: Path) -> list[str]:
         found = json.loads((folder / NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConvertError(f"{folder / NAME} cannot be read: {error}") from error
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise ConvertError(f"{folder / NAME} is no list of names")

@@ -7,6 +7,8 @@ to install for fifty lines, and they copy the image three times.
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from windlass.formats.form import as_bytes
+
 Values = Sequence[bytes] | Sequence[int] | Sequence[float]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -17,7 +19,7 @@ def make_example(features: Mapping[str, Values]) -> bytes:
     """Features in the order of their names, so that the same ones give the same bytes."""
     entries = []
     for name in sorted(features):
-        key = name.encode("utf-8", "surrogateescape")
+        key = as_bytes(name)
         feature = _make_feature(features[name])
         entries.append(_field(1, _field(1, key) + _field(2, feature)))
     return _field(1, b"".join(entries))

@@ -161,5 +161,13 @@ def as_text(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
+def as_bytes(text: str) -> bytes:
+    """Of a text that somebody else's JSON holds: half of a character, which no file can hold, becomes a mark."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
 def as_name(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")

@@ -16,6 +16,7 @@ from typing import Any
 from windlass.errors import ConvertError
 from windlass.formats.class_list import load_classes, save_classes
 from windlass.formats.form import Format, Sample, Source, as_name, check_name, cut_shards, name_by_content
+from windlass.formats.repeats import tell_apart
 
 INDEX = "index.json"
 _COLUMNS = (("columns", "json"), ("content", "bytes"), ("label", "int"), ("name", "bytes"))  # sorted, as it must be
@@ -89,10 +90,10 @@ def load(path: Path, _: Path) -> Source:
     try:
         shards = json.loads(index.read_text(encoding="utf-8"))["shards"]
         files = sum(int(one["samples"]) for one in shards)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
         raise ConvertError(f"{index} cannot be read: {error!r}") from error
     source = Source(samples=(), files=files, classes=load_classes(path))
-    source.samples = _iterate(path, shards, source)
+    source.samples = tell_apart(_iterate(path, shards, source), source.notices)
     return source
 
 
@@ -107,12 +108,12 @@ def _iterate(path: Path, shards: list[dict[str, Any]], source: Source) -> Iterat
 def _iterate_shard(folder: Path, shard: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The samples as their columns. One shard is in memory at a time, which is how their library reads them too."""
     try:
-        name, samples = shard["raw_data"]["basename"], int(shard["samples"])
+        name, samples = as_name(shard["raw_data"]["basename"]), int(shard["samples"])
         columns = list(zip(shard["column_names"], shard["column_encodings"], shard["column_sizes"], strict=True))
         wanted = shard["raw_data"].get("hashes", {}).get("sha1")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConvertError(f"{folder / INDEX} describes a shard in no known way: {error!r}") from error
-    file = folder / check_name(as_name(name), Source(samples=()).notices).decode("utf-8", "surrogateescape")
+    file = folder / check_name(name, Source(samples=()).notices).decode("utf-8", "surrogateescape")
     if not file.exists() and shard.get("zip_data"):
         raise ConvertError(f"{file} is there only compressed", hint="decompress it with the streaming library first")
     content = file.read_bytes()
@@ -124,7 +125,7 @@ def _iterate_shard(folder: Path, shard: dict[str, Any]) -> Iterator[dict[str, An
             if not first <= after <= len(content):
                 raise ValueError("it is cut off")
             yield dict(_split(content[first:after], columns))
-    except (struct.error, ValueError, UnicodeDecodeError) as error:
+    except (struct.error, ValueError, TypeError, UnicodeDecodeError, RecursionError) as error:
         raise ConvertError(f"{file} is damaged: {error}") from error
 
 

@@ -7,6 +7,7 @@ from typing import IO
 
 from windlass.errors import ConvertError
 from windlass.formats.form import Format, Sample, Source, check_name, cut_shards
+from windlass.formats.repeats import tell_apart
 from windlass_job.shards.card import CARD, Card, CardDamaged, Shard, save_card
 from windlass_job.shards.compressing import restore
 from windlass_job.shards.folder import FileDamaged, Folder
@@ -61,7 +62,7 @@ def load(path: Path, _: Path) -> Source:
         name=card.name,
         about=card.about,
     )
-    source.samples = _iterate(folder, source)
+    source.samples = tell_apart(_iterate(folder, source), source.notices)
     return source
 
 
@@ -71,6 +72,7 @@ def _iterate(folder: Folder, source: Source) -> Iterator[Sample]:
             for entry in folder.iterate():
                 number = folder.get_index(entry.shard).classes[entry.at]
                 label = None if number == NO_CLASS else int(number)
+                folder.get_class(entry)  # which says where there is none of that number
                 name, content = restore(entry.name, folder.read(entry))
                 yield Sample(check_name(name, source.notices), content, label, folder.get_columns(entry))
         except (FileDamaged, IndexDamaged, zlib.error) as error:

@@ -8,6 +8,7 @@ import base64
 import gzip
 import json
 import struct
+import zlib
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -17,7 +18,8 @@ from windlass.errors import ConvertError
 from windlass.formats import crc32c
 from windlass.formats.class_list import load_classes, save_classes
 from windlass.formats.example import Values, make_example, read_example
-from windlass.formats.form import Format, Sample, Source, cut_shards, name_by_content
+from windlass.formats.form import Format, Sample, Source, as_bytes, cut_shards, name_by_content
+from windlass.formats.repeats import tell_apart
 from windlass_job.shards.naming import make_stored_name
 
 SUFFIX, INDEX_SUFFIX = ".tfrecord", ".idx"
@@ -58,7 +60,7 @@ def _make_features(sample: Sample, source: Source) -> dict[str, Values]:
     name = source.get_class(sample)
     if sample.label is not None and name is not None:
         features[LABEL] = [sample.label]
-        features[CLASS] = [name.encode("utf-8", "surrogateescape")]
+        features[CLASS] = [as_bytes(name)]
     if sample.columns:
         # The whole as JSON, because an Example has no float of 64 bits, no truth values and no nesting.
         features[COLUMNS] = [json.dumps(dict(sample.columns), sort_keys=True).encode()]
@@ -71,13 +73,13 @@ def _fits(value: Any) -> bool:
 
 
 def _as_value(value: str | int | float) -> bytes | int | float:
-    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    return as_bytes(value) if isinstance(value, str) else value
 
 
 def load(path: Path, _: Path) -> Source:
     folder = path if path.is_dir() else path.parent
     source = Source(samples=(), classes=load_classes(folder))
-    source.samples = _iterate(_list_files(path), source)
+    source.samples = tell_apart(_iterate(_list_files(path), source), source.notices)
     return source
 
 
@@ -89,29 +91,50 @@ def _iterate(files: list[Path], source: Source) -> Iterator[Sample]:
                 features = read_example(record)
             except ValueError as error:
                 raise ConvertError(f"{file}, record {number}: {error}") from error
-            yield _make_sample(features, number, source)
+            try:
+                yield _make_sample(features, number, source)
+            except _BadColumns as error:
+                raise ConvertError(f"{file}, record {number}: {error}") from error
             number += 1
+
+
+class _BadColumns(ValueError):
+    """What should be our columns is something else."""
 
 
 def iterate_records(path: Path) -> Iterator[bytes]:
     """Each record whose two checksums hold; ConvertError says where one does not."""
-    compute, _ = crc32c.choose()
     with _open(path) as file:
-        at = 0
-        while head := file.read(_HEAD.size):
-            if len(head) < _HEAD.size:
-                raise ConvertError(f"{path} is cut off at byte {at}")
-            size, size_crc = _HEAD.unpack(head)
-            if crc32c.mask(compute(head[:8])) != size_crc:
-                raise ConvertError(f"{path} is damaged at byte {at}: the length of a record does not fit its checksum")
-            record = file.read(size)
-            tail = file.read(_TAIL.size)
-            if len(record) < size or len(tail) < _TAIL.size:
-                raise ConvertError(f"{path} is cut off in the record that begins at byte {at}")
-            if (crc32c.mask(compute(record)),) != _TAIL.unpack(tail):
-                raise ConvertError(f"{path} is damaged: the record that begins at byte {at} does not fit its checksum")
+        records = _iterate_file(file, path)
+        while True:
+            try:
+                record = next(records, None)
+            except EOFError as error:
+                raise ConvertError(f"{path} is cut off: its gzip stream has no end") from error
+            except (gzip.BadGzipFile, zlib.error) as error:
+                raise ConvertError(f"{path} is damaged: {error}") from error
+            if record is None:
+                return
             yield record
-            at += _HEAD.size + size + _TAIL.size
+
+
+def _iterate_file(file: "BufferedReader | gzip.GzipFile", path: Path) -> Iterator[bytes]:
+    compute, _ = crc32c.choose()
+    at = 0
+    while head := file.read(_HEAD.size):
+        if len(head) < _HEAD.size:
+            raise ConvertError(f"{path} is cut off at byte {at}")
+        size, size_crc = _HEAD.unpack(head)
+        if crc32c.mask(compute(head[:8])) != size_crc:
+            raise ConvertError(f"{path} is damaged at byte {at}: the length of a record does not fit its checksum")
+        record = file.read(size)
+        tail = file.read(_TAIL.size)
+        if len(record) < size or len(tail) < _TAIL.size:
+            raise ConvertError(f"{path} is cut off in the record that begins at byte {at}")
+        if (crc32c.mask(compute(record)),) != _TAIL.unpack(tail):
+            raise ConvertError(f"{path} is damaged: the record that begins at byte {at} does not fit its checksum")
+        yield record
+        at += _HEAD.size + size + _TAIL.size
 
 
 def _open(path: Path) -> "BufferedReader | gzip.GzipFile":
@@ -151,7 +174,13 @@ def _find_longest(features: dict[str, Values]) -> str | None:
 def _take_columns(features: dict[str, Values], source: Source) -> dict[str, Any]:
     text = features.pop(COLUMNS, None)
     if text:  # ours: the single features only repeat them
-        return dict(json.loads(_first_bytes(text)))
+        try:
+            found = json.loads(_first_bytes(text))
+        except (ValueError, RecursionError) as error:
+            raise _BadColumns(f"its feature {COLUMNS} is no JSON") from error
+        if not isinstance(found, dict):
+            raise _BadColumns(f"its feature {COLUMNS} is no JSON object")
+        return found
     columns = {}
     for key, values in features.items():
         found = [_as_column(one, source) for one in values]
@@ -187,7 +216,7 @@ def looks_like(path: Path) -> bool:
     try:
         files = _list_files(path)[:3]
         return bool(files) and all(_begins_as_one(file) for file in files)
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return False
 
 

@@ -5,6 +5,7 @@ two, so it becomes `_`, and the name as it was goes into the json.
 """
 
 import json
+import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,11 +15,16 @@ from typing import IO, Any
 from windlass.errors import ConvertError
 from windlass.formats.class_list import load_classes, save_classes
 from windlass.formats.form import Format, Sample, Source, as_name, as_text, check_name, cut_shards
+from windlass.formats.repeats import tell_apart
+from windlass_job.shards.archives import ArchiveDamaged, iterate_members, open_tar
+from windlass_job.shards.readers import list_damages
 from windlass_job.shards.tarring import END, make_header, pad
 
 _CLASS, _JSON = b"cls", b"json"
 _OWN = "__windlass__"  # what only we need, in the json: {suffix: {"name": …, "columns": …}}
 _NO_SUFFIX = b"bin"
+_NUMBER = re.compile(r"-?[0-9]+")
+_LONGEST_NUMBER = 18
 
 
 @dataclass
@@ -108,7 +114,7 @@ def _make_json(group: _Group) -> dict[str, Any]:
 def load(path: Path, _: Path) -> Source:
     folder = path if path.is_dir() else path.parent
     source = Source(samples=(), classes=load_classes(folder))
-    source.samples = _iterate(_list_files(path), source)
+    source.samples = tell_apart(_iterate(_list_files(path), source), source.notices)
     return source
 
 
@@ -128,20 +134,41 @@ def _iterate(files: list[Path], source: Source) -> Iterator[Sample]:
 
 
 def _iterate_members(path: Path, source: Source) -> Iterator[tuple[bytes, bytes]]:
+    members = _read_members(path)
+    while True:
+        try:
+            found = next(members, None)
+        except _list_damages() as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            words = str(error) if isinstance(error, ArchiveDamaged) else f"{path} is damaged or cut off: {error}"
+            raise ConvertError(words) from error
+        if found is None:
+            return
+        member, content = found
+        if content is not None:
+            yield check_name(as_name(member.name), source.notices), content
+        elif not member.isdir():
+            source.notices.tell("a link or device in an archive was left out")
+
+
+def _list_damages() -> tuple[type[Exception], ...]:
+    return (OSError, *list_damages())
+
+
+def _read_members(path: Path) -> Iterator[tuple[tarfile.TarInfo, bytes | None]]:
+    with open_tar(bytes(path), _is_compressed(path)) as archive:
+        for _, member in iterate_members(archive):
+            file = archive.extractfile(member) if member.isreg() else None
+            yield member, file.read() if file is not None else None
+
+
+def _is_compressed(path: Path) -> bool:
     try:
-        with tarfile.open(path, "r|*", encoding="utf-8", errors="surrogateescape") as archive:
-            for member in archive:
-                content = archive.extractfile(member) if member.isreg() else None
-                if content is not None:
-                    yield check_name(as_name(member.name), source.notices), content.read()
-                elif not member.isdir():
-                    source.notices.tell("a link or device in an archive was left out")
-                # tarfile keeps every header it has seen: a million of them are a gigabyte.
-                archive.members = []  # type: ignore[attr-defined]
-    except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise ConvertError(f"{path} is damaged or cut off: {error}") from error
+        tarfile.open(path, "r:").close()
+    except tarfile.TarError:
+        return True
+    return False
 
 
 def _make_samples(group: _Group, source: Source) -> Iterator[Sample]:
@@ -150,7 +177,7 @@ def _make_samples(group: _Group, source: Source) -> Iterator[Sample]:
     if about is None and _JSON in group.members:  # no object, or alone: a file like any other
         others.append(_JSON)
     shared = dict(about or {})
-    own = shared.pop(_OWN, {})
+    own = _take_own(shared, source)
     label = _read_class(group.members.get(_CLASS), source, shared) if others else None
     for suffix in others or list(group.members):
         mine = own.get(as_text(suffix), {})
@@ -159,10 +186,34 @@ def _make_samples(group: _Group, source: Source) -> Iterator[Sample]:
         yield Sample(check_name(name, source.notices), group.members[suffix], label, columns)
 
 
+def _take_own(about: dict[str, Any], source: Source) -> dict[str, dict[str, Any]]:
+    """What we wrote for ourselves; something else of that name stays a column."""
+    own = about.get(_OWN)
+    if own is None:
+        return {}
+    if not _is_own(own):
+        source.notices.tell(f"a sample has {_OWN} that is none of ours: it is kept as a column")
+        return {}
+    return dict(about.pop(_OWN))
+
+
+def _is_own(own: Any) -> bool:
+    if not isinstance(own, dict) or not all(isinstance(one, dict) for one in own.values()):
+        return False
+    return all(_is_name(one.get("name", "")) and isinstance(one.get("columns", {}), dict) for one in own.values())
+
+
+def _is_name(name: Any) -> bool:
+    try:
+        return isinstance(name, str) and as_name(name) is not None
+    except UnicodeEncodeError:  # half of a character
+        return False
+
+
 def _read_json(content: bytes | None) -> dict[str, Any] | None:
     try:
         found = json.loads(content) if content is not None else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -171,8 +222,11 @@ def _read_class(content: bytes | None, source: Source, columns: dict[str, Any]) 
     if content is None:
         return None
     text = content.decode("utf-8", "replace").strip()
-    if text.lstrip("-").isdigit():
-        return source.take_label(int(text), columns)
+    if _NUMBER.fullmatch(text):
+        if len(text) <= _LONGEST_NUMBER:
+            return source.take_label(int(text), columns)
+        columns.setdefault("label", text)
+        return None
     return source.number_class(text) if text else None
 
 

@@ -17,6 +17,7 @@ from typing import IO, Any
 from windlass.errors import ConvertError
 from windlass.formats.folders import find_classes
 from windlass.formats.form import Format, Sample, Source, check_name, show_name
+from windlass.formats.repeats import tell_apart
 from windlass.formats.zip_directory import Damaged, Directory, Entry
 
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")
@@ -121,7 +122,7 @@ def load(path: Path, _: Path) -> Source:
             raise
     except Damaged as error:
         raise ConvertError(f"{path} is no whole zip archive: {error}") from error
-    source.samples = _iterate(directory, source, depth, path)
+    source.samples = tell_apart(_iterate(directory, source, depth, path), source.notices)
     return source
 
 
@@ -174,7 +175,7 @@ def _read_comment(comment: bytes, source: Source) -> tuple[int | None, dict[str,
     """Comments of other programs say nothing here."""
     try:
         found = json.loads(comment) if comment.startswith(b"{") else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         found = {}
     columns = found.get("columns") if isinstance(found.get("columns"), dict) else {}
     label = found.get("label")

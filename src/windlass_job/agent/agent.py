@@ -19,7 +19,7 @@ from windlass_job.agent.environment import make_environment
 from windlass_job.agent.gauges import start_sampling
 from windlass_job.agent.gpus import tell_missing
 from windlass_job.agent.judging import Judge
-from windlass_job.agent.report import Report
+from windlass_job.agent.report import Report, list_modules
 from windlass_job.bounded import describe, repeat, say
 from windlass_job.command import ALERT_S, KILL_S, Command, as_exit_code, follow
 from windlass_job.disk import make_suffix
@@ -105,6 +105,7 @@ class Agent:
         self._recorder.event(
             wire.LINK_STARTED,
             python=platform.python_version(),
+            modules=list_modules(env),
             nodes=env.get("SLURM_JOB_NODELIST"),
             cpus=env.get("SLURM_CPUS_ON_NODE"),
             restart=slurm.read_number(env, "SLURM_RESTART_COUNT", 0),

@@ -1,12 +1,12 @@
 """The environment of the user's command: what the script gave, its secrets, and what helps and is not set."""
 
-import json
 import os
 import time
-from typing import Callable, Dict, Mapping, Optional, Tuple
+from typing import Callable, Dict, Mapping, Optional
 
 from windlass_job import slurm, wire
 from windlass_job.bounded import PATIENCE_S, describe, within
+from windlass_job.secrets_file import read_secrets as read_secrets
 from windlass_job.starting.ranks import make_rendezvous
 
 HELPFUL = {
@@ -58,26 +58,6 @@ def _load_secrets(path: str, note: Callable[[str], None]) -> Dict[str, str]:
 def _read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
-
-
-def read_secrets(text: str) -> Tuple[Dict[str, str], int]:
-    """NAME=value lines with JSON values, and how many lines are something else. Their text is told to nobody."""
-    secrets: Dict[str, str] = {}
-    bad_lines = 0
-    for line in text.split("\n"):
-        if not line.strip() or line.startswith("#"):
-            continue
-        name, _, value = line.partition("=")
-        try:
-            # Python 3.6 without a locale cannot pass on an "é" that it did not get from outside.
-            secret = os.fsdecode(json.loads(value).encode("utf-8"))
-        except (ValueError, AttributeError):
-            secret = "\0"
-        if name and "\0" not in name + secret:
-            secrets[name] = secret
-        else:
-            bad_lines += 1
-    return secrets, bad_lines
 
 
 def _make_checkpoint_folder(path: Optional[str], note: Callable[[str], None]) -> None:

@@ -1,11 +1,18 @@
 """The words of one link for the laptop: status.json, kept as it grows, and how long to wait until it is written."""
 
 import time
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from windlass_job import slurm, wire
 from windlass_job.claims import Claim
 from windlass_job.events import Recorder
+
+_MOST_MODULES = 200  # one job has a dozen
+
+
+def list_modules(env: Mapping[str, str]) -> List[str]:
+    """What is really loaded, with versions: a module brings others, and a name without a version means the default."""
+    return [name for name in env.get("LOADEDMODULES", "").split(":") if name][:_MOST_MODULES]
 
 
 class Report:
@@ -36,6 +43,7 @@ class Report:
             "progress": None,
             "mark": None,
             "stalled": 0,
+            "modules": list_modules(self._env),
         }
 
     def put(self, state: str, *, is_last: bool = False, **values: Any) -> None:

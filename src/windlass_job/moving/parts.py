@@ -52,8 +52,13 @@ class Part:
     def close(self) -> None:
         os.close(self._handle)
 
-    def finish(self, index: bytes, size: int, crc: int, check_files: bool) -> "Dict[str, Any]":
-        """The shard under its name, with its index. Refused where its bytes are not those that were sent."""
+    def finish(
+        self, index: bytes, size: int, crc: int, check_files: bool, about: "Optional[Dict[str, Any]]" = None
+    ) -> "Dict[str, Any]":
+        """The shard under its name, with its index. Refused where its bytes are not those that were sent.
+
+        about: what the laptop wants to know again when it goes on.
+        """
         aside = self.path + b".idx"
         try:
             disk.remove_if_there(aside)
@@ -68,11 +73,12 @@ class Part:
         disk.flush(aside)
         for path in (aside, self.path):
             keep_mode(self._folder, path)
-        disk.replace(self.path[: -len(_PART)] + disk.as_path(_DONE), disk.make_json(shard.as_json()))
+        record = dict(shard.as_json(), about=about) if about else shard.as_json()
+        disk.replace(self.path[: -len(_PART)] + disk.as_path(_DONE), disk.make_json(record))
         os.rename(aside, os.path.join(self._folder, disk.as_path(name_index(self.name))))
         os.rename(self.path, os.path.join(self._folder, disk.as_path(self.name)))
         disk.flush(self._folder)
-        return shard.as_json()
+        return record
 
     def _look_for_damage(self, index: bytes, shard: Shard, is_whole: bool) -> None:
         where = find_damage(self.path, index, shard)

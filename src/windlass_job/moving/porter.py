@@ -171,7 +171,7 @@ class Porter:
     def _finish_aside(self, request: "Request", part: "Part", index: bytes) -> None:
         try:
             self._receive().check_ours()
-            record = part.finish(index, request["size"], request["crc"], request["check"])
+            record = part.finish(index, request["size"], request["crc"], request["check"], request.get("about"))
             self._answer(request, record)
         except disk.Refused as error:
             self._fail(request, error.kind, error.problem)
@@ -192,7 +192,7 @@ class Porter:
         except BaseException:  # a signal to stop too: what came so far is kept
             part.close()
             raise
-        self._answer(request, part.finish(index, request["size"], part.crc, True))
+        self._answer(request, part.finish(index, request["size"], part.crc, True, request.get("about")))
 
     def _drop(self, request: "Request") -> None:
         self._receive().drop(request["plan"], request["name"])
@@ -202,7 +202,7 @@ class Porter:
         content = self._line.take_all(request["bytes"])
         for thread in self._finishing:
             thread.join()
-        self._answer(request, self._receive().finish(content, request["known_crc"], request["removed"]))
+        self._answer(request, self._receive().finish(content, request["known_crc"]))
 
     def _leave(self, request: "Request") -> None:
         """Nothing changed: no trace is left, where nothing is on its way."""

@@ -12,12 +12,12 @@ import zlib
 from windlass_job import disk, wire
 from windlass_job.moving.lock import Holding, is_held_by
 from windlass_job.moving.parts import ASIDE, Part, check_names, forget, is_there, keep_mode, list_done, list_parts
-from windlass_job.shards.card import CARD, CardDamaged, read_card
+from windlass_job.shards.card import CARD, CardDamaged, find_gap, is_packed, is_shard, list_others, read_card
 from windlass_job.shards.index import name_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Set
+    from typing import Any, Callable, Dict, Optional, Set
 
     from windlass_job.shards.card import Card
 
@@ -34,13 +34,14 @@ class Receiving:
         self._holding: "Optional[Holding]" = None
         self._named: "Set[str]" = set()
         self._is_card_damaged = False
+        self._is_new = False
 
     def begin(self, laptop: str) -> "Dict[str, Any]":
         """What is there already. Refused where somebody else is sending."""
         aside = os.path.join(self.folder, ASIDE)
-        disk.make_folders(aside)
-        holding = Holding(aside, laptop, self._token)
-        holding.take()
+        self._refuse_others()
+        self._is_new = not os.path.isdir(self.folder)
+        holding = self._take(aside, laptop)
         self._holding = holding
         self._read_named()
         space = os.statvfs(self.folder)
@@ -49,7 +50,36 @@ class Receiving:
             "parts": list_parts(self.folder),
             "done": list_done(self.folder),
             "free": space.f_bavail * space.f_frsize,
+            "gap": self._find_gap(),
         }
+
+    def _take(self, aside: bytes, laptop: str) -> Holding:
+        while True:
+            disk.make_folders(aside)
+            holding = Holding(aside, laptop, self._token)
+            try:
+                holding.take()
+                return holding
+            except FileNotFoundError:  # another command left at this moment, and took its empty folder along
+                pass
+
+    def _refuse_others(self) -> None:
+        """A folder with anything that we did not make is not ours to write into, nor to remove from."""
+        if not os.path.isdir(self.folder):
+            return
+        others = list_others(self.folder)
+        if is_packed(self.folder):  # notes beside a data set are left alone
+            others = [name for name in others if name.startswith(b"shard-")]
+        if others:
+            shown = ", ".join(disk.as_text(name) for name in others[:3]) + (", ..." if len(others) > 3 else "")
+            raise disk.Refused("exists", "there are files in it that Windlass did not make ({})".format(shown))
+
+    def _find_gap(self) -> "Optional[str]":
+        try:
+            content = self.load_card()
+            return find_gap(self.folder, read_card(content)) if content else None
+        except CardDamaged:
+            return None
 
     def join(self) -> None:
         self.check_ours()
@@ -71,7 +101,10 @@ class Receiving:
         if name in self._named:
             raise disk.Refused("failed", "{} is a shard that the data set uses".format(name))
         # A leftover of another plan, perhaps of the same size: it must not be taken for this one.
-        disk.remove_if_there(os.path.join(self.folder, disk.as_path(name)))
+        path = os.path.join(self.folder, disk.as_path(name))
+        if os.path.lexists(path) and not is_shard(self.folder, disk.as_path(name)):
+            raise disk.Refused("exists", "{} is there, and Windlass did not make it".format(name))
+        disk.remove_if_there(path)
         return Part(self.folder, plan, name, start)
 
     def bring(self, part: Part, source: bytes, beat: "Callable[[], None]" = lambda: None) -> None:
@@ -95,8 +128,9 @@ class Receiving:
         self._remove(name)
         forget(self.folder, plan)
 
-    def finish(self, content: bytes, known_crc: "Optional[int]", removed: "List[str]") -> "Dict[str, Any]":
-        """The card takes its place, if the one before is still that which the laptop knows."""
+    def finish(self, content: bytes, known_crc: "Optional[int]") -> "Dict[str, Any]":
+        """The card takes its place, if the one before is still that which the laptop knows. What it no longer names
+        goes."""
         self.check_ours()
         card = read_card(content)
         before = self.load_card()
@@ -107,7 +141,7 @@ class Receiving:
         names = {one.name for one in card.shards}
         leftover = {str(one["name"]) for one in list_done(self.folder).values()}  # of a source that has changed since
         unknown = _list_shards(self.folder) if self._is_card_damaged else set()  # nothing names them any more
-        for name in (self._named & set(removed)) | leftover | unknown:
+        for name in self._named | leftover | unknown:
             if name not in names:
                 self._remove(name)
         self.clean_up()
@@ -127,6 +161,16 @@ class Receiving:
         if self._holding is not None:
             self._holding.let_go()
             self._holding = None
+            self._remove_empty()
+
+    def _remove_empty(self) -> None:
+        """Where nothing came, nothing is left."""
+        try:
+            os.rmdir(os.path.join(self.folder, ASIDE))
+            if self._is_new:
+                os.rmdir(self.folder)
+        except OSError:
+            pass
 
     def _read_named(self) -> None:
         content = self.load_card()
@@ -160,8 +204,7 @@ class Receiving:
 
 def _list_shards(folder: bytes) -> "Set[str]":
     """By their names and their indexes: a user's own archives are none of ours."""
-    names = {disk.as_text(name) for name in os.listdir(folder)}
-    return {one for one in names if one.startswith("shard-") and one.endswith(".tar") and name_index(one) in names}
+    return {disk.as_text(one) for one in os.listdir(folder) if one.endswith(b".tar") and is_shard(folder, one)}
 
 
 def find_target(target: str) -> bytes:

@@ -6,19 +6,20 @@ where it can be read only from its beginning to its end; else they are sorted by
 
 import calendar
 import importlib
+import io
 import itertools
 import json
+import math
 import os
 import tarfile
 import zipfile
-import zlib
 
 from windlass_job import disk
 from windlass_job.shards import told as words
 from windlass_job.shards.cutting import Batch
 from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.naming import make_stored_name
-from windlass_job.shards.readers import Member, MemberReader
+from windlass_job.shards.readers import Member, MemberDamaged, MemberReader, list_damages
 from windlass_job.shards.sorting import Sorter
 
 TYPE_CHECKING = False
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     Found = Tuple[bytes, int, int, Any]  # name, size, mtime_ns, where
 
 _BATCH = 2000
+_PIECE = 1 << 20
+_MOST_HELD = 32 << 20
 
 
 class ArchiveDamaged(ValueError):
@@ -59,8 +62,10 @@ class _Archive:
         try:
             for found in self._find(told):
                 yield found
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
-            raise ArchiveDamaged("{} cannot be read: {}".format(disk.as_text(self.path), error))
+        except ArchiveDamaged:
+            raise
+        except (OSError,) + list_damages() as error:
+            raise ArchiveDamaged("{} cannot be read: {}".format(disk.as_text(self.path), _describe(error)))
 
     def _find(self, told: "Told") -> "Iterator[Found]":
         raise NotImplementedError
@@ -80,7 +85,7 @@ class TarSource(_Archive):
         return _TarStream(self.path) if self.is_sequential else _TarReader(self.path)
 
     def _find(self, told: "Told") -> "Iterator[Found]":
-        for found in self._judge(_iterate_members(_open_tar(self.path, self.is_sequential)), told):
+        for found in self._judge(iterate_members(open_tar(self.path, self.is_sequential)), told):
             yield found
 
     def _judge(self, members: "Iterator[Tuple[int, tarfile.TarInfo]]", told: "Told") -> "Iterator[Found]":
@@ -97,7 +102,7 @@ class TarSource(_Archive):
                 told.add(words.NOT_PLAIN, raw)
             else:
                 where = number if self.is_sequential else [member.offset_data, member.size]  # type: Any
-                yield name, member.size, int(member.mtime) * 10**9, where
+                yield name, member.size, _read_seconds(member.mtime), where
 
 
 class ZipSource(_Archive):
@@ -155,15 +160,18 @@ class _TarStream(MemberReader):
     """Members one after the other, in the order of the plan."""
 
     def __init__(self, path: bytes) -> None:
-        self._archive = _open_tar(path, True)
-        self._members = _iterate_members(self._archive)
+        self._archive = open_tar(path, True)
+        self._members = iterate_members(self._archive)
 
     def open_large(self, name: bytes, where: int) -> Member:
-        for number, member in self._members:
-            if number == where:
-                file = self._archive.extractfile(member)
-                if file is not None:
-                    return Member(file, member.size)
+        try:
+            for number, member in self._members:
+                if number == where:
+                    file = self._archive.extractfile(member)
+                    if file is not None:
+                        return Member(file, member.size)
+        except list_damages() as error:
+            raise MemberDamaged(_describe(error))
         raise OSError("the archive ended before this member")
 
 
@@ -176,8 +184,23 @@ class _ZipReader(MemberReader):
         info = self._infos[where]
         try:
             return Member(self._archive.open(info), info.file_size)
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:  # damaged, encrypted, exotic
-            raise OSError(str(error))
+        except RuntimeError as error:  # encrypted, exotic
+            raise OSError(_describe(error))
+        except list_damages() as error:
+            raise MemberDamaged(_describe(error))
+
+    def open_checked(self, name: bytes, where: int) -> Member:
+        """Its checksum comes last: it is held where that can be, and else read twice."""
+        info = self._infos[where]
+        if info.file_size > _MOST_HELD:
+            with self.open_large(name, where) as member:
+                view = memoryview(bytearray(_PIECE))
+                while member.readinto(view):
+                    pass
+            return self.open_large(name, where)
+        with self.open_large(name, where) as member:
+            content = member.read_all()
+        return Member(io.BytesIO(content), info.file_size)
 
 
 class _Header(tarfile.TarInfo):
@@ -192,26 +215,43 @@ class _Header(tarfile.TarInfo):
             raise
 
 
-def _open_tar(path: bytes, is_sequential: bool) -> tarfile.TarFile:
+def open_tar(path: bytes, is_sequential: bool) -> tarfile.TarFile:
+    """For `iterate_members`, which notices where it was cut off or damaged."""
     name = os.fsdecode(path)
     if not is_sequential:
-        return tarfile.open(name, "r:", tarinfo=_Header)
+        return tarfile.open(name, "r:", tarinfo=_Header, encoding="utf-8", errors="surrogateescape")
     with open(path, "rb") as file:
         start = file.read(6)
     for magic, module in ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "lzma")):
         if start.startswith(magic):
             # Opened by ourselves, because tarfile's own way does not notice that a compressed file is cut off.
             file = importlib.import_module(module).open(name)
-            return tarfile.open(fileobj=file, mode="r|", tarinfo=_Header)
+            archive = tarfile.TarFile.open(
+                fileobj=file, mode="r|", tarinfo=_Header, encoding="utf-8", errors="surrogateescape"
+            )
+            archive.windlass_file = file  # type: ignore[attr-defined]
+            return archive
     raise ArchiveDamaged("{} is no tar, nor one compressed by gzip, bzip2 or xz".format(disk.as_text(path)))
 
 
-def _iterate_members(archive: tarfile.TarFile) -> "Iterator[Tuple[int, tarfile.TarInfo]]":
+def iterate_members(archive: tarfile.TarFile) -> "Iterator[Tuple[int, tarfile.TarInfo]]":
     for number, member in enumerate(archive):
         archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
         yield number, member
     if getattr(archive, "windlass_end", "") != "EOFHeaderError":
         raise tarfile.ReadError("it ends in the middle")
+    # The checksum of a compressed file comes after the archive's own end.
+    file = getattr(archive, "windlass_file", None)
+    while file is not None and file.read(_PIECE):
+        pass
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, UnicodeError):
+        return "a name in it is no UTF-8, though it says so"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) or "it is damaged"
 
 
 def _keep_last(members: Sorter, told: "Told") -> "Iterator[Tuple[int, Found]]":
@@ -249,6 +289,11 @@ def _cut(found: "Iterator[Tuple[int, Found]]") -> "Iterator[Batch]":
             return
         names, sizes, mtimes, wheres = (list(values) for values in zip(*part))
         yield Batch(names, sizes, mtimes, wheres=wheres)
+
+
+def _read_seconds(seconds: float) -> int:
+    """Of a time as somebody wrote it, which need not be one."""
+    return int(seconds) * 10**9 if math.isfinite(seconds) else 0
 
 
 def _read_date(date: "Tuple[int, ...]") -> int:

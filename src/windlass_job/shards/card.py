@@ -9,10 +9,11 @@ import os
 import re
 
 from windlass_job import disk
+from windlass_job.shards.index import MAGIC, name_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple
+    from typing import Any, Dict, List, Optional, Tuple
 
 CARD = "dataset.json"
 FORMAT = "windlass-shards/1"
@@ -111,19 +112,61 @@ def is_packed(folder: bytes) -> bool:
 
 
 def list_others(folder: bytes) -> "List[bytes]":
-    """What lies beside a data set in its folder and is no part of it; hidden files do not count."""
+    """What lies beside a data set in its folder, or where one began to be made, and is no part of it.
+
+    Archives that only have such a name are somebody else's: ours have their index beside them. Hidden files do not
+    count.
+    """
     try:
         named = {os.fsencode(one.name)[: -len(".tar")] for one in load_card(folder).shards}
     except CardDamaged:
         named = set()
+    ours = {os.fsencode(CARD)} if is_packed(folder) else set()
     return sorted(
         name
         for name in os.listdir(folder)
         if not name.startswith(b".")
-        and name != os.fsencode(CARD)
-        and not _SHARD.match(name)
+        and name not in ours
         and os.path.splitext(name)[0] not in named
+        and not is_shard(folder, name)
     )
+
+
+def is_shard(folder: bytes, name: bytes) -> bool:
+    """Whether this is an archive or an index that we made, also one that no card names."""
+    return bool(_SHARD.match(name)) and _is_index(os.path.join(folder, os.path.splitext(name)[0] + b".idx"))
+
+
+def find_gap(folder: bytes, card: "Card") -> "Optional[str]":
+    """What of its shards is not there whole, by name and size, in words; None when all are."""
+    for shard in card.shards:
+        for name in (shard.name, name_index(shard.name)):
+            path = os.path.join(folder, os.fsencode(name))
+            try:
+                size = os.stat(path).st_size
+            except OSError as error:
+                return "{}: {}".format(disk.as_text(path), (error.strerror or str(error)).lower())
+            if name == shard.name and size != shard.bytes:
+                return "{} has {} bytes, and {} were packed".format(disk.as_text(path), size, shard.bytes)
+    return None
+
+
+def is_same_set(one: "Card", other: "Card") -> bool:
+    """As it is, or as it was: a name alone is given to many. Shards tell, or where both come from."""
+    if one.name != other.name:
+        return False
+    shards = {(shard.bytes, shard.files, shard.index_crc) for shard in one.shards}
+    if not shards or not other.shards or any((it.bytes, it.files, it.index_crc) in shards for it in other.shards):
+        return True
+    return one.about.get("source") is not None and one.about.get("source") == other.about.get("source")
+
+
+def _is_index(path: bytes) -> bool:
+    try:
+        with disk.open_regular(path) as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, disk.Refused):
+        return False
 
 
 def read_card(content: bytes) -> Card:
@@ -139,7 +182,7 @@ def read_card(content: bytes) -> Card:
             about=dict(found["about"]),
             total_bytes=int(found["bytes"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         if isinstance(error, CardDamaged):
             raise
         raise CardDamaged("it is no card of a data set: {!r}".format(error))

@@ -19,6 +19,7 @@ MOST_FILES = 100000  # in a shard: bounds the memory of its index while it is ma
 _BATCH = 2000
 _LARGE = 1 << 33  # sizes and seconds from these on need a longer header
 _LATE_NS = (1 << 33) * 10**9
+_LATEST_NS = ((1 << 63) - 1) // 10**9 * 10**9  # the year 2262: an index holds no later time
 
 
 def choose_shard_bytes(total_bytes: int, files: int, nodes: int) -> "Tuple[int, str]":
@@ -58,6 +59,8 @@ class Batch:
         self.names = names
         self.sizes = sizes
         self.mtimes_ns = mtimes_ns
+        if mtimes_ns and (max(mtimes_ns) > _LATEST_NS or min(mtimes_ns) < -_LATEST_NS):
+            self.mtimes_ns = [max(min(one, _LATEST_NS), -_LATEST_NS) for one in mtimes_ns]
         self.labels = labels if labels is not None else [NO_CLASS] * len(names)
         self.wheres = wheres  # how its source finds it, when not by its name
         self.columns = columns

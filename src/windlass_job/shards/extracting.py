@@ -5,9 +5,13 @@ nowhere. A file is written aside and renamed: after a break those that are there
 """
 
 import errno
+import fcntl
 import fnmatch
 import os
+import re
 import stat
+import time
+import zlib
 from zlib import crc32
 
 from windlass_job import disk
@@ -19,14 +23,20 @@ from windlass_job.shards.told import REFUSED_NAME, UNREADABLE, Told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterator, List, Optional, Tuple
+    from typing import Any, Callable, Iterator, List, Optional, Set, Tuple, Union
 
     # name, size, mtime_ns, crc (None where it is not known), how to read it
     Item = Tuple[bytes, int, int, Optional[int], Callable[[], Iterator[memoryview]]]
 
+    # or why a file cannot be read at all
+    Found = Union[Item, FileDamaged]
+
 DIFFERS = "files that are there already with other content, left as they are"
 IN_THE_WAY = "names in whose way something else lies"
 _PIECE = 4 << 20
+_CLOCKS_DIFFER_S = 2.0  # those of this machine and of its file server
+_ASIDE = b".part-"
+_LEFT_ASIDE = re.compile(rb"\.part-[0-9a-f]{12}$")
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_CLOEXEC", 0)
 _NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | getattr(os, "O_CLOEXEC", 0)
 
@@ -81,19 +91,30 @@ def extract_archive(
 
 def _iterate_set(
     found: Folder, patterns: "Tuple[bytes, ...]", only_shards: "Optional[Tuple[int, ...]]", compressed: bool
-) -> "Iterator[Item]":
+) -> "Iterator[Found]":
     for entry in found.iterate():
         if only_shards is not None and entry.shard not in only_shards:
             continue
         name, size, crc = entry.name, entry.size, entry.crc
         if compressed and name.endswith(compressing.SUFFIX):
-            name, content = compressing.restore(name, found.read(entry))
+            try:
+                name, content = compressing.restore(name, found.read(entry))
+            except (FileDamaged, zlib.error) as error:
+                if _matches(name, patterns) or _matches(name[: -len(compressing.SUFFIX)], patterns):
+                    yield error if isinstance(error, FileDamaged) else FileDamaged(_tell_damage(found, entry, error))
+                continue
             size, crc = len(content), crc32(content)
             pieces = _give(content)  # type: Callable[[], Iterator[memoryview]]
         else:
             pieces = _read_entry(found, entry)
         if _matches(name, patterns):
             yield name, size, entry.mtime_ns, crc, pieces
+
+
+def _tell_damage(found: Folder, entry: "Any", error: Exception) -> str:
+    return "{} in {} cannot be uncompressed: {}".format(
+        disk.as_text(entry.name), found.card.shards[entry.shard].name, error
+    )
 
 
 def _give(content: bytes) -> "Callable[[], Iterator[memoryview]]":
@@ -133,12 +154,15 @@ def _matches(name: bytes, patterns: "Tuple[bytes, ...]") -> bool:
 
 
 def _write_all(
-    items: "Iterator[Item]", target: bytes, force: bool, progress: "Callable[[int, int], None]"
+    items: "Iterator[Found]", target: bytes, force: bool, progress: "Callable[[int, int], None]"
 ) -> Extracted:
     disk.make_folders(target)
     done, place = Extracted(), _Place(target)
     try:
         for item in items:
+            if isinstance(item, FileDamaged):
+                done.damaged.append(str(item))
+                continue
             try:
                 _write_one(item, place, force, done)
             except FileDamaged as error:
@@ -163,7 +187,7 @@ def _write_one(item: "Item", place: "_Place", force: bool, done: Extracted) -> N
         return
     folder, _, base = name.rpartition(b"/")
     handle = place.enter(folder)
-    state = _compare(handle, base, size, mtime_ns, crc)
+    state = _compare(handle, base, size, mtime_ns, crc, place.began_ns)
     if state == _SAME:
         done.kept += 1
         return
@@ -178,7 +202,7 @@ def _write_one(item: "Item", place: "_Place", force: bool, done: Extracted) -> N
 _SAME, _OTHER, _NONE = "same", "other", "none"
 
 
-def _compare(folder: int, base: bytes, size: int, mtime_ns: int, crc: "Optional[int]") -> str:
+def _compare(folder: int, base: bytes, size: int, mtime_ns: int, crc: "Optional[int]", began_ns: int) -> str:
     """What is there under this name, beside what belongs there."""
     try:
         seen = os.stat(base, dir_fd=folder, follow_symlinks=False)
@@ -186,7 +210,9 @@ def _compare(folder: int, base: bytes, size: int, mtime_ns: int, crc: "Optional[
         return _NONE
     if not stat.S_ISREG(seen.st_mode) or seen.st_size != size:
         return _OTHER
-    if seen.st_mtime_ns == mtime_ns:
+    # Time and size are trusted but where there is no time, or where we have written it ourselves just now: some sets
+    # have several files of one name.
+    if seen.st_mtime_ns == mtime_ns and (crc is None or (mtime_ns and seen.st_ctime_ns < began_ns)):
         return _SAME
     return _SAME if crc is not None and _compute_crc(folder, base) == crc else _OTHER
 
@@ -203,7 +229,7 @@ def _compute_crc(folder: int, base: bytes) -> int:
 
 
 def _write_file(folder: int, base: bytes, mtime_ns: int, iterate: "Callable[[], Iterator[memoryview]]") -> None:
-    aside = b".part-" + disk.make_suffix()
+    aside = _ASIDE + disk.make_suffix()
     handle = os.open(aside, _NEW_FLAGS, 0o666, dir_fd=folder)
     try:
         try:
@@ -225,6 +251,10 @@ class _Place:
     def __init__(self, target: bytes) -> None:
         self._top = os.open(target, os.O_RDONLY | os.O_DIRECTORY)
         self._stack = []  # type: List[Tuple[bytes, int]]
+        self.began_ns = int((time.time() - _CLOCKS_DIFFER_S) * 10**9)
+        self._is_alone = _lock(self._top)
+        self._tidied: "Set[Tuple[bytes, ...]]" = set()
+        self._tidy((), self._top)
 
     def enter(self, folder: bytes) -> int:
         parts = folder.split(b"/") if folder else []
@@ -235,14 +265,43 @@ class _Place:
             os.close(self._stack.pop()[1])
         for part in parts[common:]:
             above = self._stack[-1][1] if self._stack else self._top
-            try:
-                os.mkdir(part, dir_fd=above)
-            except FileExistsError:
-                pass
+            is_new = _make_folder(part, above)
             self._stack.append((part, os.open(part, _FOLDER_FLAGS, dir_fd=above)))
+            if not is_new:
+                self._tidy(tuple(one for one, _ in self._stack), self._stack[-1][1])
         return self._stack[-1][1] if self._stack else self._top
+
+    def _tidy(self, folder: "Tuple[bytes, ...]", handle: int) -> None:
+        """What was being written when an earlier extraction was killed; once a folder."""
+        if not self._is_alone or folder in self._tidied:
+            return
+        self._tidied.add(folder)
+        for name in os.listdir(handle):
+            if _LEFT_ASIDE.match(os.fsencode(name)):
+                try:
+                    os.unlink(name, dir_fd=handle)
+                except OSError:
+                    pass  # somebody else's
 
     def close(self) -> None:
         for _, handle in self._stack:
             os.close(handle)
         os.close(self._top)
+
+
+def _make_folder(name: bytes, above: int) -> bool:
+    """False where it, or something else, was there."""
+    try:
+        os.mkdir(name, dir_fd=above)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _lock(folder: int) -> bool:
+    """Whether nobody else extracts into it: held until it is closed. Where there are no locks, nobody knows."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

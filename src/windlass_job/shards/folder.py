@@ -91,6 +91,9 @@ class Folder:
 
     def get_class(self, entry: Entry) -> "Optional[str]":
         number = self.get_index(entry.shard).classes[entry.at]
+        if number != NO_CLASS and number >= len(self.card.classes):
+            words = "{} is of class {} by its index, and the card names {}"
+            raise IndexDamaged(words.format(disk.as_text(entry.name), number, len(self.card.classes)))
         return None if number == NO_CLASS else self.card.classes[number]
 
     def get_columns(self, entry: Entry) -> "Dict[str, Any]":
@@ -98,6 +101,7 @@ class Folder:
 
     def read(self, entry: Entry, check: bool = True) -> bytes:
         handle = self._open(entry.shard)
+        self._check_bounds(entry)
         content = os.pread(handle, entry.size, entry.offset)
         while len(content) < entry.size:
             more = os.pread(handle, entry.size - len(content), entry.offset + len(content))
@@ -111,6 +115,7 @@ class Folder:
     def iterate_pieces(self, entry: Entry, piece_bytes: int) -> "Iterator[memoryview]":
         """For files that are too large for memory. Whether they are whole is known, and told, at the end."""
         handle, done, crc = self._open(entry.shard), 0, 0
+        self._check_bounds(entry)
         while done < entry.size:
             piece = os.pread(handle, min(piece_bytes, entry.size - done), entry.offset + done)
             if not piece:
@@ -119,6 +124,11 @@ class Folder:
             done += len(piece)
             yield memoryview(piece)
         if done != entry.size or crc != entry.crc:
+            raise self._make_damage(entry)
+
+    def _check_bounds(self, entry: Entry) -> None:
+        """Nothing is asked for that the shard cannot hold: an index that lies would ask for all memory."""
+        if entry.offset + entry.size > self.card.shards[entry.shard].bytes:
             raise self._make_damage(entry)
 
     def _make_damage(self, entry: Entry) -> FileDamaged:
@@ -132,9 +142,13 @@ class Folder:
         if shard not in self._indexes:
             about = self.card.shards[shard]
             path = os.path.join(self.path, os.fsencode(name_index(about.name)))
-            index = Index(path)
-            if len(index) != about.files:
-                raise IndexDamaged("{} has {} files, its card {}".format(disk.as_text(path), len(index), about.files))
+            index = _open_index(path)
+            count, crc = len(index), index.compute_crc()
+            if count != about.files or crc != about.index_crc:
+                index.close()
+                if crc == about.index_crc:
+                    raise IndexDamaged("{} has {} files, its card {}".format(disk.as_text(path), count, about.files))
+                raise IndexDamaged("{} is not as it was written: its checksum is another".format(disk.as_text(path)))
             self._indexes[shard] = index
         return self._indexes[shard]
 
@@ -154,8 +168,18 @@ class Folder:
     def _open(self, shard: int) -> int:
         if shard not in self._handles:
             path = os.path.join(self.path, os.fsencode(self.card.shards[shard].name))
-            self._handles[shard] = os.open(path, os.O_RDONLY)
+            try:
+                self._handles[shard] = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                raise FileDamaged("{} is missing, and with it its files".format(disk.as_text(path)))
         return self._handles[shard]
+
+
+def _open_index(path: bytes) -> Index:
+    try:
+        return Index(path)
+    except FileNotFoundError:
+        raise IndexDamaged("{} is missing".format(disk.as_text(path)))
 
 
 def list_alive(shard: "Shard") -> "List[Tuple[int, int]]":

@@ -140,7 +140,8 @@ class Index:
             has_columns = "column_end" in self._sections
             self._column_ends = self._numbers("column_end") if has_columns else None
             self._columns = self._numbers("column") if has_columns else None
-        except (KeyError, TypeError, ValueError, struct.error) as error:
+            self._check_lengths()
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
             raise IndexDamaged("{} is no index: {}".format(disk.as_text(path), error))
 
     def _read_header(self) -> "Tuple[Dict[str, Any], int]":
@@ -151,6 +152,13 @@ class Index:
         if sys.byteorder != "little":
             raise ValueError("this machine counts bytes the other way round")
         return json.loads(text.decode("ascii")), _START.size + size
+
+    def _check_lengths(self) -> None:
+        """So that no place below `count` is looked for in vain."""
+        arrays = [self.offsets, self.sizes, self.crcs, self.mtimes_ns, self.classes, self._by_name, self._name_ends]
+        arrays += [self._column_ends] if self._column_ends is not None else []
+        if any(len(one) != self.count for one in arrays):
+            raise ValueError("its parts are of different lengths")
 
     def _numbers(self, name: str) -> "memoryview":
         kind, at, count = self._sections[name]
@@ -194,6 +202,10 @@ class Index:
         if low and self.get_name(self._by_name[low - 1]) == name:
             return int(self._by_name[low - 1])
         return None
+
+    def compute_crc(self) -> int:
+        """Of the whole file, as the card tells it."""
+        return zlib.crc32(self._map)
 
     def is_whole(self) -> bool:
         """Whether all of it is as it was written."""

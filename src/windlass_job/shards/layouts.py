@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 SPLITS = frozenset((b"train", b"training", b"val", b"valid", b"validation", b"dev", b"test", b"testing", b"eval"))
 TABLES = (b"metadata.csv", b"metadata.jsonl")  # as Hugging Face's imagefolder and audiofolder have them
 _SHOWN = 5
+_LONGEST_NUMBER = 18
 MOST_CLASSES = 100000  # more are no classes but a way to keep folders small
 
 
@@ -33,7 +34,8 @@ def number_classes(labels: "Any", known: "Tuple[str, ...]") -> "Tuple[str, ...]"
     if isinstance(known, Wished):
         known = tuple(known) if set(known) <= set(labels) else ()
     new = set(labels) - set(known)
-    if new and all(label.isdigit() for label in new):
+    # Longer ones are no numbers of classes, and Python refuses to read them from some length on.
+    if new and all(label.isdecimal() and len(label) <= _LONGEST_NUMBER for label in new):
         return known + tuple(sorted(new, key=lambda label: (int(label), label)))
     return known + tuple(sorted(new, key=disk.as_path))
 

@@ -12,7 +12,7 @@ import sys
 from zlib import crc32
 
 from windlass_job import disk
-from windlass_job.shards import compressing, cutting, layouts
+from windlass_job.shards import claiming, compressing, cutting, layouts
 from windlass_job.shards.card import CARD, Card, Shard, save_card
 from windlass_job.shards.cutting import Plan
 from windlass_job.shards.deltas import Delta
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 TOO_DEAD = 0.3
 _TRIAL_FILES = 64
 _TRIAL_BYTES = 16 << 20
-# Shards, their parts, and what a killed `disk.replace` leaves.
-_STRAY = re.compile(r"\.?shard-\d+\.(tar|idx)(\.part|\.[0-9a-f]{12})?$|\.dataset\.json\.[0-9a-f]{12}$")
+# Parts of shards, and what a killed `disk.replace` leaves.
+_LEFTOVER = re.compile(r"\.shard-\d+\.(tar|idx)(\.part|\.[0-9a-f]{12})$|\.dataset\.json\.[0-9a-f]{12}$")
 _NUMBER = re.compile(r"shard-(\d+)\.tar$")
 
 
@@ -126,9 +126,15 @@ class Packing:
     def shards(self) -> "List[ShardPlan]":
         return self._cutter.shards
 
+    @property
+    def is_replacing(self) -> bool:
+        """All of the data set that is there is packed again, and its shards go."""
+        before = self._before
+        return before is not None and (self.settings.anew or not can_grow(before, self.source))
+
     def _iterate(self) -> "Iterator[Batch]":
         before, settings = self._before, self.settings
-        if before is None or settings.anew or not can_grow(before, self.source):
+        if before is None or self.is_replacing:
             return self._iterate_all(settings.classes if before is None else before.card.classes)
         self.delta = Delta(before, self.source.open_reader(), settings.by_content)
         return self.delta.select(self.source.iterate(self.told, before.card.classes, self._scratch))
@@ -226,7 +232,7 @@ class Packing:
             if index.shard_bytes != size or not index.is_whole() or not self._holds(index, shard):
                 return None
             self.content_bytes[shard.name] = sum(index.sizes)
-            return Shard(shard.name, size, len(index), _compute_crc(index_path))
+            return Shard(shard.name, size, len(index), crc32(disk.read_bytes(index_path)))
         finally:
             index.close()
 
@@ -300,22 +306,50 @@ def advise(card: Card) -> "Optional[str]":
 
 
 def pack(
-    source: "Any", folder: bytes, settings: Settings, progress: "Callable[[int, int, int, int], None]" = lambda *_: None
+    source: "Any",
+    folder: bytes,
+    settings: Settings,
+    progress: "Callable[[int, int, int, int], None]" = lambda *_: None,
+    readers: "claiming.Readers" = lambda: (),
 ) -> Packed:
-    """Into a folder of this machine. progress: files and bytes done, of how many that are known so far."""
+    """Into a folder of this machine. progress: files and bytes done, of how many that are known so far.
+
+    readers: who reads the data set that is there; what they read is not removed.
+    """
     _refuse_inside(folder, source.path)
+    objection = claiming.find_objection(folder)
+    if objection is not None:
+        raise PackFailed(objection, is_refusal=True)
+    is_new = not os.path.isdir(folder)
     disk.make_folders(folder)
-    with FolderLock(folder):
-        before = Folder(folder) if has_card(folder) else None
-        packing = Packing(source, settings, before, scratch=folder)
-        try:
-            with Writer(packing, folder, progress) as writer:
-                packing.fill(writer.offer)
-                return _finish(packing, folder, before, writer)
-        finally:
-            packing.plan.close()
-            if before is not None:
-                before.close()
+    try:
+        with FolderLock(folder):
+            return _pack(source, folder, settings, progress, readers)
+    except BaseException:  # a signal too: a folder without anything in it is of no use
+        if is_new and not os.listdir(folder):
+            os.rmdir(folder)
+        raise
+
+
+def _pack(
+    source: "Any",
+    folder: bytes,
+    settings: Settings,
+    progress: "Callable[[int, int, int, int], None]",
+    readers: "claiming.Readers",
+) -> Packed:
+    before = Folder(folder) if has_card(folder) else None
+    packing = Packing(source, settings, before, scratch=folder)
+    try:
+        if before is not None:
+            claiming.check_before(folder, before, packing.is_replacing, readers)
+        with Writer(packing, folder, progress) as writer:
+            packing.fill(writer.offer)
+            return _finish(packing, folder, before, writer, readers)
+    finally:
+        packing.plan.close()
+        if before is not None:
+            before.close()
 
 
 def _refuse_inside(folder: bytes, source: bytes) -> None:
@@ -328,34 +362,35 @@ def _refuse_inside(folder: bytes, source: bytes) -> None:
         )
 
 
-def _finish(packing: Packing, folder: bytes, before: "Optional[Folder]", writer: Writer) -> Packed:
+def _finish(
+    packing: Packing, folder: bytes, before: "Optional[Folder]", writer: Writer, readers: "claiming.Readers"
+) -> Packed:
     if packing.is_empty and before is not None:
         return Packed(before.card, packing, 0)
     if not packing.settings.may_be_empty and not packing.count_alive():
         raise PackFailed("{} holds no files that can be packed".format(disk.as_text(packing.source.path)))
+    if before is not None and not packing.settings.anew:
+        lost = packing.delta.dead_files if packing.delta is not None else before.card.files
+        claiming.check_loss(before, packing.source, lost)
     made = writer.write_rest()
     card = packing.make_card(made)
+    if before is not None and packing.is_replacing:
+        claiming.check_readers(before.card.name, readers)  # packing takes long
     save_card(card, folder)
     _remove_strays(card, folder)
     return Packed(card, packing, writer.kept)
 
 
 def _remove_strays(card: Card, folder: bytes) -> None:
-    """Shards of an attempt with other settings, or of a set that was packed anew. The card names them no more."""
+    """Of an attempt with other settings, or of a set that was packed anew."""
     named = {one.name for one in card.shards} | {name_index(one.name) for one in card.shards}
-    for name in os.listdir(folder):
-        text = disk.as_text(name)
-        if _STRAY.match(text) and text not in named:
-            disk.remove_if_there(os.path.join(folder, name))
+    for name in claiming.list_strays(folder, named, _LEFTOVER):
+        disk.remove_if_there(os.path.join(folder, name))
 
 
 def _find_next_number(before: "Optional[Folder]") -> int:
     found = [_NUMBER.match(one.name) for one in before.card.shards] if before is not None else []
     return max([int(one.group(1)) + 1 for one in found if one] or [0])
-
-
-def _compute_crc(path: bytes) -> int:
-    return crc32(disk.read_bytes(path))
 
 
 def has_card(folder: bytes) -> bool:

@@ -35,6 +35,10 @@ class FileReader:
     def open_large(self, name: bytes, where: "Optional[bytes]") -> "LargeFile":
         return LargeFile(os.open(where or name, _FLAGS, dir_fd=self._top))
 
+    def open_checked(self, name: bytes, where: "Optional[bytes]") -> "LargeFile":
+        """Files have no checksum of their own."""
+        return self.open_large(name, where)
+
     def has(self, name: bytes, where: "Optional[bytes]") -> bool:
         if where is not None:
             return False
@@ -67,6 +71,10 @@ class LargeFile:
         os.close(self._handle)
 
 
+class MemberDamaged(OSError):
+    """It would come out no better a second time."""
+
+
 class Member:
     """A file within an archive, as `LargeFile` is one on a disk."""
 
@@ -77,10 +85,20 @@ class Member:
     def readinto(self, view: memoryview) -> int:
         try:
             content = self._file.read(len(view))
-        except _list_damages() as error:
-            raise OSError(str(error))
+        except list_damages() as error:
+            raise MemberDamaged(str(error))
         view[: len(content)] = content
         return len(content)
+
+    def read_all(self) -> bytes:
+        content = bytearray(self.size + 1)  # one more: its checksum is looked at where it ends
+        view, done = memoryview(content), 0
+        while done < len(content):
+            count = self.readinto(view[done:])
+            if not count:
+                break
+            done += count
+        return bytes(view[:done])
 
     def has_changed(self) -> bool:
         return False
@@ -88,13 +106,31 @@ class Member:
     def close(self) -> None:
         self._file.close()
 
+    def __enter__(self) -> "Member":
+        return self
 
-def _list_damages() -> "Tuple[Type[Exception], ...]":
-    """Looked up when something was raised: who reads shards need not wait for modules that take 20 ms."""
+    def __exit__(self, *_: "Any") -> None:
+        self.close()
+
+
+def list_damages() -> "Tuple[Type[Exception], ...]":
+    """What Python's readers of archives raise about bytes that are not as they should be, beside OSError.
+
+    Looked up when something was raised: who reads shards need not wait for modules that take 20 ms.
+    """
+    import struct
     import tarfile
     import zipfile
 
-    return zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError
+    # RuntimeError: encrypted, of a later version. ValueError: a name that is no UTF-8, a seek to before the beginning.
+    # MemoryError: xz asks for as much as the damaged bytes say.
+    found = (zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error)  # type: Tuple[Type[Exception], ...]
+    found += (EOFError, RuntimeError, ValueError, OverflowError, LookupError, MemoryError)
+    try:
+        import lzma
+    except ImportError:  # a Python that was built without it
+        return found
+    return found + (lzma.LZMAError,)
 
 
 class MemberReader:
@@ -102,6 +138,10 @@ class MemberReader:
 
     def open_large(self, name: bytes, where: "Any") -> Member:
         raise NotImplementedError
+
+    def open_checked(self, name: bytes, where: "Any") -> Member:
+        """Known to be whole before its first byte is given out, where the archive has a checksum of it."""
+        return self.open_large(name, where)
 
     def has(self, name: bytes, where: "Any") -> bool:
         return False

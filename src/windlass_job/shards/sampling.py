@@ -7,8 +7,9 @@ import zlib
 from windlass_job import disk
 from windlass_job.shards import compressing
 from windlass_job.shards.card import Card, Shard, save_card
-from windlass_job.shards.folder import Folder
+from windlass_job.shards.folder import FileDamaged, Folder
 from windlass_job.shards.index import IndexWriter, name_index
+from windlass_job.shards.naming import make_stored_name
 from windlass_job.shards.tarring import END, make_header, pad
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from windlass_job.shards.folder import Entry
 
 _SHARD = "shard-00000.tar"
-_PART = b".part"
 
 
 def sample(
@@ -62,6 +62,8 @@ def _write_files(folder: Folder, entries: "List[Entry]", target: bytes, progress
     total, done = sum(one.size for one in entries), 0
     for entry in entries:
         name, content = compressing.restore(entry.name, folder.read(entry))
+        if make_stored_name(name) != name:
+            raise FileDamaged("{!a} is a name that leads out of the folder".format(disk.as_text(name)))
         path = disk.join_inside(target, disk.as_text(name))
         disk.make_folders(os.path.dirname(path))
         disk.write_new(path, content)
@@ -72,10 +74,20 @@ def _write_files(folder: Folder, entries: "List[Entry]", target: bytes, progress
 def _write_packed(
     folder: Folder, entries: "List[Entry]", target: bytes, progress: "Callable[[int, int], None]"
 ) -> None:
-    """Beside the target, then renamed; the classes keep their numbers."""
-    aside = target + _PART
-    _remove(aside)
+    """Beside the target, then renamed."""
+    above, name = os.path.split(target.rstrip(b"/"))
+    aside = os.path.join(above, b"." + name + b"." + disk.make_suffix())
     disk.make_folders(aside)
+    try:
+        _fill(folder, entries, aside, progress)
+        os.rename(aside, target)  # over an empty folder too
+    except BaseException:  # a signal too
+        _remove(aside)
+        raise
+
+
+def _fill(folder: Folder, entries: "List[Entry]", aside: bytes, progress: "Callable[[int, int], None]") -> None:
+    """The classes keep their numbers."""
     index, at, total, done = IndexWriter(), 0, sum(one.size for one in entries), 0
     path = os.path.join(aside, os.fsencode(_SHARD))
     with open(path, "wb") as file:
@@ -99,13 +111,10 @@ def _write_packed(
     shard = Shard(_SHARD, size, len(entries), index_crc)
     card = Card(folder.card.name + "-sample", [shard], folder.card.classes, folder.card.columns, about, total)
     save_card(card, aside)
-    _remove(target)
-    os.rename(aside, target)
 
 
 def _remove(path: bytes) -> None:
-    """An empty folder that was named as the target, or what an earlier sample left."""
-    if os.path.isdir(path):
-        for name in os.listdir(path):
-            os.unlink(os.path.join(path, name))
-        os.rmdir(path)
+    """What was made just now."""
+    for name in os.listdir(path):
+        os.unlink(os.path.join(path, name))
+    os.rmdir(path)

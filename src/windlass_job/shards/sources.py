@@ -33,6 +33,8 @@ def choose_source(
     path: bytes, kind: str = "auto", follow_folders: bool = False, labels: "Optional[bytes]" = None
 ) -> "Any":
     """kind: folder, list, table, tar or zip; `auto` looks at what is there. labels: a table about a folder's files."""
+    for one in (path,) if labels is None else (path, labels):
+        _refuse_special(one)
     if kind == "auto":
         kind = _guess(path)
     if kind == "folder":
@@ -41,6 +43,16 @@ def choose_source(
     if labels is not None:
         raise NoFolder("{} is no folder, and a table of labels is for the files of one".format(disk.as_text(path)))
     return KINDS[kind](path)
+
+
+def _refuse_special(path: bytes) -> None:
+    """A pipe or a device may give bytes for ever, or none."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return  # told by whoever opens it
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise NoFolder("{} is neither a file nor a folder, but a pipe or a device".format(disk.as_text(path)))
 
 
 def _refuse_packed(path: bytes) -> None:

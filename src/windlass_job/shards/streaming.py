@@ -10,11 +10,12 @@ from windlass_job.shards import told as words
 from windlass_job.shards.card import Shard
 from windlass_job.shards.compressing import SUFFIX, squeeze
 from windlass_job.shards.index import IndexWriter
+from windlass_job.shards.readers import MemberDamaged
 from windlass_job.shards.tarring import BLOCK, END, make_header, pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, Optional, Tuple
+    from typing import Any, Dict, Iterator, List, Optional, Tuple
 
     from windlass_job.shards.cutting import Batch, Plan, ShardPlan
     from windlass_job.shards.told import Told
@@ -39,6 +40,7 @@ class ShardStream:
         self._at = 0  # bytes given out
         self._view = memoryview(bytearray(BUFFER))
         self._used = 0  # bytes of the view
+        self._damages: "List[OSError]" = []
         self.files = 0  # so far
         self.content_bytes = 0  # so far
         self.index_bytes = b""
@@ -76,8 +78,8 @@ class ShardStream:
                 try:
                     # One byte more than it should have: a file that has grown shows it.
                     count = read(name, where, view[start : end + 1])
-                except OSError:
-                    self._told.add(words.UNREADABLE, name)
+                except OSError as error:
+                    self._tell_unread(name, error)
                     continue
                 if count == size:
                     view[used:start] = header
@@ -98,14 +100,14 @@ class ShardStream:
         for _ in range(_TRIES):
             try:
                 stored, file = self._open(name, where)
-            except OSError:
-                self._told.add(words.UNREADABLE, name)
+            except OSError as error:
+                self._tell_unread(name, error)
                 return
             try:
                 for piece in self._put_head(make_header(stored, file.size, mtime // _BILLION)):
                     yield piece
                 entry = self._at + self._used
-                self._left, self._crc = file.size, 0
+                self._left, self._crc, damages = file.size, 0, len(self._damages)
                 for piece in self._copy(file):
                     yield piece
                 is_whole = not self._left
@@ -120,12 +122,18 @@ class ShardStream:
                     return
             finally:
                 file.close()
+            if len(self._damages) > damages:
+                self._tell_unread(name, self._damages[-1])
+                return
             # It became shorter than its header says. Nothing refers to that entry, and it comes again behind it:
             # tar, too, keeps the later one.
         self._told.add(words.RESTLESS, name)
 
+    def _tell_unread(self, name: bytes, error: OSError) -> None:
+        self._told.add(words.DAMAGED if isinstance(error, MemberDamaged) else words.UNREADABLE, name)
+
     def _open(self, name: bytes, where: "Any") -> "Tuple[bytes, Any]":
-        file = self._reader.open_large(name, where)
+        file = self._reader.open_checked(name, where)
         if not self._compress or self._reader.has(name + SUFFIX, where):
             return name, file
         try:
@@ -149,6 +157,9 @@ class ShardStream:
             room = self._view[self._used : self._used + self._left]
             try:
                 count = file.readinto(room)
+            except MemberDamaged as error:
+                self._damages.append(error)
+                return
             except OSError:
                 return
             if not count:

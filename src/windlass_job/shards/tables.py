@@ -52,11 +52,22 @@ class Table:
         self.columns = tuple(name for name in header if name not in (self.path_column, self.label_column))
 
     def iterate(self) -> "Iterator[Row]":
-        for cells in self._iterate_cells():
+        for number, cells in enumerate(self._iterate_cells(), 1):
             path = cells.pop(self.path_column, None)
             label = cells.pop(self.label_column, None) if self.label_column else None
             if path:
-                yield disk.as_path(str(path)), None if label is None else str(label), cells
+                name = self._encode(str(path), number)
+                if label is not None:
+                    label = str(label)
+                    self._encode(label, number)
+                yield name, label, cells
+
+    def _encode(self, text: str, number: int) -> bytes:
+        try:
+            return disk.as_path(text)
+        except UnicodeEncodeError:
+            words = "{}, row {}: {!a} is no text: it has half of a character"
+            raise TableUnreadable(words.format(disk.as_text(self.path), number, text[:80]))
 
     def _iterate_cells(self) -> "Iterator[Dict[str, Any]]":
         with open(self.path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
@@ -79,6 +90,8 @@ class Table:
             found = json.loads(line)
             if isinstance(found, dict):
                 return found
+        except RecursionError:
+            raise TableUnreadable("{}, line {} is nested too deep".format(disk.as_text(self.path), number))
         except ValueError:
             pass
         raise TableUnreadable("{}, line {} is no JSON object".format(disk.as_text(self.path), number))

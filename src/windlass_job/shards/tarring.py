@@ -13,6 +13,8 @@ END = bytes(2 * BLOCK)
 LONGEST_NAME = 100
 _LONGEST_PREFIX = 155
 _LARGEST = 0o77777777777  # eleven octal digits
+_CHECKSUM = 148  # where it stands in a header
+_TARGET = 157
 _NOBODY = b"%07o\0" % 0
 _OWNER = 2 * _NOBODY
 _AFTER_KIND = bytes(100) + b"ustar\x0000" + bytes(64) + 2 * _NOBODY
@@ -52,6 +54,26 @@ def make_header(name: bytes, size: int, mtime_s: int, mode: int = _USUAL_MODE) -
         return plain
     text = b"".join(_make_record(key, value) for key, value in records)
     return _make_block(b"pax", len(text), 0, 0o644, b"x", _NO_PREFIX) + text + bytes(pad(len(text))) + plain
+
+
+def make_special_header(name: bytes, kind: bytes, mtime_s: int, mode: int, target: bytes = b"") -> bytes:
+    """Of what has no content: b"5" a folder, b"2" a symbolic link to `target`, b"1" one more name of file `target`."""
+    prefix, short = _split(name)
+    records = []
+    if short is None:
+        records.append((b"path", name))
+        prefix, short = b"", name[:LONGEST_NAME]
+    if len(target) > LONGEST_NAME:
+        records.append((b"linkpath", target))
+        target = target[:LONGEST_NAME]
+    seconds = min(max(mtime_s, 0), _LARGEST)
+    plain = bytearray(_make_block(short, 0, seconds, mode, kind, prefix.ljust(_LONGEST_PREFIX, b"\0")))
+    plain[_TARGET : _TARGET + len(target)] = target
+    plain[_CHECKSUM : _CHECKSUM + 6] = b"%06o" % (int(plain[_CHECKSUM : _CHECKSUM + 6], 8) + sum(target))
+    if not records:
+        return bytes(plain)
+    text = b"".join(_make_record(key, value) for key, value in records)
+    return _make_block(b"pax", len(text), 0, 0o644, b"x", _NO_PREFIX) + text + bytes(pad(len(text))) + bytes(plain)
 
 
 def _split(name: bytes) -> "Tuple[bytes, Optional[bytes]]":

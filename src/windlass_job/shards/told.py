@@ -4,12 +4,13 @@ from windlass_job import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List
+    from typing import Any, Dict, Iterable, List
 
 BROKEN_LINK = "links that lead nowhere"
 FOLDER_LINK = "links to folders, not followed"
 DEVICE = "devices, pipes and sockets"
 UNREADABLE = "files or folders that could not be read"
+DAMAGED = "damaged members of the archive, left out"
 VANISHED = "files that vanished meanwhile"
 CHANGED = "files that changed while they were read, packed as they were read"
 RESTLESS = "files that did not keep still, left out"
@@ -18,6 +19,7 @@ LINK_INSIDE = "links in the archive, left out"
 NOT_PLAIN = "special entries of the archive, left out"
 TWICE = "names that came more than once, the last one kept"
 NO_FILE = "rows without a file"
+_FAULTS = (UNREADABLE, DAMAGED, RESTLESS)  # files that should be there, and are not
 _EXAMPLES = 5
 
 
@@ -53,3 +55,8 @@ class Told:
             more = ", …" if self.counts[kind] > len(self.examples[kind]) else ""
             lines.append("{} {}: {}{}".format(self.counts[kind], kind, shown, more))
         return lines
+
+
+def find_faults(lines: "Iterable[str]") -> "List[str]":
+    """Of the lines that `make_lines` made those about files that should have been taken along."""
+    return [line for line in lines if any(" {}: ".format(kind) in line for kind in _FAULTS)]

@@ -86,6 +86,11 @@ def verify_archive(
             yield Damage(shard.name, "its index is not the one that was written with it")
             return
         index = Index(index_path)
+        if len(index) != shard.files:
+            count = len(index)
+            index.close()
+            yield Damage(shard.name, "the card says that it has {} files, and its index {}".format(shard.files, count))
+            return
     except (OSError, IndexDamaged) as error:
         yield Damage(shard.name, "its index cannot be read: {}".format(error))
         return

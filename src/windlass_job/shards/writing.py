@@ -30,11 +30,18 @@ _FLUSHED_EARLY = 8 << 20
 
 
 class PackFailed(Exception):
-    """Nothing was changed for readers; `is_full` when space ran out."""
+    """Nothing was changed for readers; `is_full` when space ran out, `option` with which the command would do it.
 
-    def __init__(self, problem: str, is_full: bool = False) -> None:
+    is_refusal: it was not even begun.
+    """
+
+    def __init__(
+        self, problem: str, is_full: bool = False, option: "Optional[str]" = None, is_refusal: bool = False
+    ) -> None:
         Exception.__init__(self, problem)
         self.is_full = is_full
+        self.option = option
+        self.is_refusal = is_refusal or option is not None
 
 
 class Writer:
@@ -255,9 +262,10 @@ class _Finishing:
                 os.fsync(self._handle)
             finally:
                 os.close(self._handle)
-            disk.remove_if_there(index)  # an older one must never lie beside the new shard
-            os.rename(self._part, os.path.join(folder, os.fsencode(name)))
+            # An older index must never lie beside the new shard, nor a shard without one: that is not known for ours.
+            disk.remove_if_there(os.path.join(folder, os.fsencode(name)))
             disk.replace(index, self._stream.index_bytes)
+            os.rename(self._part, os.path.join(folder, os.fsencode(name)))
         except OSError as error:
             self._error = error
 

@@ -23,6 +23,9 @@ Room = NamedTuple(
         ("node_free", int),
         ("shm_free", int),
         ("memory_left", Optional[int]),
+        ("is_node_for_data_only", bool),  # no programs may run there
+        ("is_memory_for_data_only", bool),
+        ("is_node_in_memory", bool),  # what should be a disk is none
     ],
 )
 
@@ -35,21 +38,25 @@ class CannotExtract(Exception):
 
 def find_room(reports: List[Dict[str, Any]]) -> Room:
     """The first root that every node has under the same path."""
-    root, free = _find_root([report["roots"] for report in reports])
+    root, free, in_memory = _find_root([report["roots"] for report in reports])
     shm = [report["shm"]["free"] if report["shm"] else 0 for report in reports]
     left = [report["memory_left"] for report in reports if report["memory_left"] is not None]
-    return Room(root, free, min(shm), min(left) if left else None)
+    roots = [one for report in reports for one in report["roots"] if one["path"] == root]
+    memories = [report["shm"] or {} for report in reports]
+    closed = [any(one.get("no_programs") for one in found) for found in (roots, memories)]
+    return Room(root, free, min(shm), min(left) if left else None, closed[0], closed[1], in_memory)
 
 
-def _find_root(roots: List[List[Dict[str, Any]]]) -> Tuple[Optional[str], int]:
+def _find_root(roots: List[List[Dict[str, Any]]]) -> Tuple[Optional[str], int, bool]:
+    """Its path, the bytes that are free there, and whether it is memory."""
     for one in roots[0]:
         same = [next((other for other in others if other["path"] == one["path"]), None) for others in roots]
         known = [other for other in same if other is not None]
         if len(known) == len(roots):
             in_memory = any(other["is_memory"] for other in known)
             # Where /tmp is memory it is worth no more than memory.
-            return one["path"], 0 if in_memory else min(other["free"] for other in known)
-    return None, 0
+            return one["path"], 0 if in_memory else min(other["free"] for other in known), in_memory
+    return None, 0, False
 
 
 def choose(want: Want, source: Source, room: Room, limits: Tuple[float, float]) -> Choice:
@@ -67,7 +74,8 @@ def choose(want: Want, source: Source, room: Room, limits: Tuple[float, float]) 
         problem = _find_problem(want.stage, want, source, room)
         choice = Choice(SHARED, problem) if problem else Choice(want.stage, None)
     if want.extract and choice.place == SHARED:
-        why = choice.note or "{} is too large for {} free on a node".format(told, tell_size(room.node_free))
+        free = "memory only" if room.is_node_in_memory else "{} free".format(tell_size(room.node_free))
+        why = choice.note or "{} is too large for {} on a node".format(told, free)
         raise CannotExtract("data.{} cannot be extracted on the nodes: {}".format(want.name, why))
     if choice.note:
         return Choice(choice.place, "data.{}: {}: it is read where it lies".format(want.name, choice.note))
@@ -97,6 +105,8 @@ def _find_problem(stage: str, want: Want, source: Source, room: Room) -> Optiona
     if stage == NODE:
         if room.node_root is None:
             return "the nodes have no disk of their own that all of them know by the same path"
+        if room.is_node_in_memory:
+            return '{} of the nodes is memory and no disk (stage = "memory" uses /dev/shm)'.format(room.node_root)
         if need > room.node_free * DISK_SHARE:
             words = "{} needs {}, and {} has {} free"
             return words.format(told, tell_size(need), room.node_root, tell_size(room.node_free))
@@ -111,7 +121,10 @@ def _find_problem(stage: str, want: Want, source: Source, room: Room) -> Optiona
 
 def _count_need(want: Want, source: Source) -> int:
     """Bytes on a node; of what is not known nothing is asked."""
-    return int((source.bytes or 0) * (UNPACKED if want.extract else 1))
+    if not want.extract:
+        return source.bytes or 0
+    least = int((source.bytes or 0) * UNPACKED)
+    return least if source.unpacked is None else max(least, (source.bytes or 0) + source.unpacked)
 
 
 def _describe(source: Source) -> str:

@@ -13,8 +13,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 from windlass_job import slurm, wire
 from windlass_job.bounded import describe, say, within
 from windlass_job.events import Recorder
-from windlass_job.staging import choosing, crew, places
+from windlass_job.staging import choosing, crew, environment, places
 from windlass_job.staging.choosing import SHARED, CannotExtract, Want, tell_size
+from windlass_job.staging.laying import ENVIRONMENT, ENVIRONMENT_FOLDER
 from windlass_job.staging.sources import NotThere, Source, look
 
 LOOK_S = 30.0  # for a shared file system to say what lies there
@@ -24,6 +25,7 @@ HURRY_S = 15.0  # when the job was told to end: Slurm mostly kills after 30
 RESERVE_S = 15.0  # of the job's time, for all that is done after it
 GIVE_UP_S = 5.0
 CLEAN_S = 60.0  # to remove what may be a million files
+_PLACES = {choosing.MEMORY: "in memory", choosing.NODE: "on the node's disk"}
 
 
 class Staging:
@@ -47,6 +49,7 @@ class Staging:
         self._roots: Dict[str, str] = {}
         self._began = time.monotonic()
         self._next_bring: Optional[float] = None
+        self._packed: Optional[environment.Packed] = None
 
     # ---- before the command -----------------------------------------------------------------------------------------
 
@@ -54,6 +57,7 @@ class Staging:
         """Why the command must not start; None where it may."""
         self._crew = keepers
         sources = self._look_at_sources()
+        self._packed = self._look_at_environment()
         extracted = [want for want in self._wants if want.extract]
         try:
             missing = [want.name for want in extracted if want.name not in sources]
@@ -63,7 +67,8 @@ class Staging:
         except CannotExtract as problem:
             return str(problem)
         except Exception as error:  # a mistake of ours must not cost the training
-            self._recorder.note("the data is read where it lies: {}".format(describe(error)))
+            what = "the data" if self._wants or self._packed is None else "the environment"
+            self._recorder.note("{} is read where it lies: {}".format(what, describe(error)))
             if extracted:
                 return "data.{} cannot be extracted: {}".format(extracted[0].name, describe(error))
         return None
@@ -73,7 +78,7 @@ class Staging:
         for want in self._wants:
             variable = wire.make_data_variable(want.name)
             try:
-                source: Source = within(LOOK_S, look, self._env.get(variable, ""), want.stage != SHARED)
+                source: Source = within(LOOK_S, look, self._env.get(variable, ""), want.stage != SHARED, want.extract)
             except NotThere as problem:
                 self._recorder.note("data.{}: {}".format(want.name, problem))
                 continue
@@ -84,9 +89,23 @@ class Staging:
             found[want.name] = source
         return found
 
+    def _look_at_environment(self) -> "Optional[environment.Packed]":
+        wanted = environment.find_wanted(self._env)
+        if wanted is None:
+            return None
+        try:
+            found: environment.Packed = within(LOOK_S, environment.look_at_packed, wanted)
+            return found
+        except (NotThere, OSError) as problem:
+            self._tell_shared(describe(problem))
+            return None
+
+    def _tell_shared(self, why: str) -> None:
+        self._recorder.note("the environment is imported from the shared file system: {}".format(why))
+
     def _stage(self, sources: Dict[str, Source], is_over: Callable[[], bool]) -> None:
         wants = [want for want in self._wants if want.name in sources and want.stage != SHARED]
-        if not wants and not self._patterns:
+        if not wants and not self._patterns and self._packed is None:
             self.leave(0.0)
             return
         reports = self._gather(is_over)
@@ -99,6 +118,7 @@ class Staging:
                 self._recorder.note(choice.note)
             if choice.place != SHARED:
                 chosen.append(self._describe_set(want, sources[want.name], choice.place))
+        chosen += self._choose_for_environment(room)
         self._roots = self._choose_roots(chosen, room)
         if not self._roots:
             self.leave(0.0)
@@ -106,6 +126,14 @@ class Staging:
         self._answers.watch()
         self._order(chosen, reports)
         self._wait_until_laid(chosen, is_over)
+
+    def _choose_for_environment(self, room: choosing.Room) -> List[Dict[str, Any]]:
+        try:
+            packed = self._packed
+            return [environment.describe_for_nodes(packed, environment.choose_place(packed, room))] if packed else []
+        except NotThere as problem:
+            self._tell_shared(str(problem))
+            return []
 
     def _gather(self, is_over: Callable[[], bool]) -> List[Dict[str, Any]]:
         """What every node has; OSError where not all of them answer."""
@@ -206,14 +234,29 @@ class Staging:
 
     def _tell_command(self, chosen: List[Dict[str, Any]], problems: Dict[str, str]) -> None:
         for one in chosen:
+            folder = places.make_path(self._roots[one["place"]], self._tag)
+            if one["kind"] == ENVIRONMENT:
+                self._enter(one, os.path.join(folder, ENVIRONMENT_FOLDER), problems.get(one["name"]))
+                continue
             if one["name"] in problems:
                 if one["extract"]:
                     raise CannotExtract("data.{}: {}".format(one["name"], problems[one["name"]]))
                 self._recorder.note("data.{} is read where it lies: {}".format(one["name"], problems[one["name"]]))
                 continue
-            folder = places.make_path(self._roots[one["place"]], self._tag)
             path = os.path.join(folder, b"data", os.fsencode(one["name"]))
             self._env[wire.make_data_variable(one["name"])] = os.fsdecode(path)
+
+    def _enter(self, one: Dict[str, Any], folder: bytes, problem: Optional[str]) -> None:
+        if problem is not None or self._packed is None:
+            self._tell_shared(problem or "")
+            return
+        environment.enter(self._env, self._packed, os.fsdecode(folder))
+        seconds = round(time.monotonic() - self._began, 3)
+        files = max(answer.get("environment_files") or 0 for answer in self._answers.get("laid"))
+        told = {"place": one["place"], "path": os.fsdecode(folder), "files": files, "nodes": self._nodes}
+        self._recorder.event(wire.ENV_READY, seconds=seconds, **told)
+        words = "the environment is {} after {:.1f} s: {} files of {}"
+        say(words.format(_PLACES[one["place"]], seconds, files, tell_size(self._packed.card["unpacked"])))
 
     # ---- while it runs ----------------------------------------------------------------------------------------------
 
@@ -290,7 +333,7 @@ class Staging:
         self._answers.add(answer)
 
     def _tell_ready(self, chosen: List[Dict[str, Any]], problems: Dict[str, str]) -> None:
-        staged = [one for one in chosen if one["name"] not in problems]
+        staged = [one for one in chosen if one["name"] not in problems and one["kind"] != ENVIRONMENT]
         seconds = round(time.monotonic() - self._began, 3)
         self._recorder.event(
             wire.DATA_READY, seconds=seconds, sets={one["name"]: one["place"] for one in staged}, nodes=self._nodes
@@ -309,10 +352,10 @@ class Staging:
         totals = {key: sum(one[key] for one in found) for key in ("read", "received", "adopted", "failed")}
         seconds = round(max(one["seconds"] for one in found), 3)
         self._recorder.event(wire.DATA_LOCAL, seconds=seconds, nodes=self._nodes, **totals)
-        say(tell_local(totals, seconds, self._nodes))
+        say(tell_local(totals, seconds, self._nodes, "the data" if self._wants else "the environment"))
 
 
-def tell_local(totals: Mapping[str, int], seconds: float, nodes: int) -> str:
+def tell_local(totals: Mapping[str, int], seconds: float, nodes: int, what: str = "the data") -> str:
     parts = ["{} were read from the shared file system".format(tell_size(totals["read"]))]
     if nodes > 1:
         parts.append("{} passed between the {} nodes".format(tell_size(totals["received"]), nodes))
@@ -320,10 +363,9 @@ def tell_local(totals: Mapping[str, int], seconds: float, nodes: int) -> str:
         parts.append("{} were still there from an earlier start".format(tell_size(totals["adopted"])))
     where = "on every node" if nodes > 1 else "on the node"
     but = ", as far as it can be," if totals["failed"] else ""
-    return "the data is {}{} after {:.1f} s: {}".format(where, but, seconds, ", ".join(parts))
+    return "{} is {}{} after {:.1f} s: {}".format(what, where, but, seconds, ", ".join(parts))
 
 
 def _tell_place(one: Mapping[str, Any]) -> str:
-    words = {choosing.MEMORY: "in memory", choosing.NODE: "on the node's disk"}
     size = "" if one["bytes"] is None else tell_size(one["bytes"]) + " "
-    return size + words[one["place"]] + (", extracted" if one["extract"] else "")
+    return size + _PLACES[one["place"]] + (", extracted" if one["extract"] else "")

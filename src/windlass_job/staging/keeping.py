@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # a zip is compiled at every start: only what is needed at on
     from windlass_job.staging.laying import Laid
 
 LONGEST_LINE = 900  # srun cuts longer ones, and mixes the pieces of several nodes
+LONGEST_TEXT = 300  # of a sentence, in characters
 _LAST_S = 20.0  # to bring results back when nobody is there who says how long
 _ALIVE_S = 5.0  # between two signs of life
 _LEAVE_S = 3.0  # for what is being copied to be let go
@@ -50,6 +51,16 @@ def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
             return 0
     keeper.end(_LAST_S, is_brought=True)
     return 0
+
+
+def make_line(values: "Dict[str, Any]") -> "Optional[bytes]":
+    """One that srun passes on whole: its text is cut where it is too long, None where that does not help."""
+    line = json.dumps(values).encode("ascii") + b"\n"
+    text = values.get("text")
+    while len(line) > LONGEST_LINE and text:
+        text = text[: len(text) * 9 // 10]  # a character takes up to twelve bytes
+        line = json.dumps(dict(values, text=text + "…")).encode("ascii") + b"\n"
+    return line if len(line) <= LONGEST_LINE else None
 
 
 class Keeper:
@@ -82,8 +93,10 @@ class Keeper:
         return True
 
     def tell(self, **values: Any) -> None:
-        line = json.dumps(dict(values, node=self._node)).encode("ascii") + b"\n"
-        if len(line) > LONGEST_LINE:
+        line = make_line(dict(values, node=self._node))
+        if line is None:
+            if values.get("at") == "problem":  # nobody would know that the data is not there
+                self.tell(at="failed")
             say("a report of this node was too long to be told: {}".format(values.get("at")))
             return
         try:
@@ -92,7 +105,7 @@ class Keeper:
             pass  # nobody listens any more
 
     def note(self, text: str) -> None:
-        self.tell(at="note", text="{}: {}".format(self._name, text)[:300])
+        self.tell(at="note", text="{}: {}".format(self._name, text)[:LONGEST_TEXT])
 
     def _prepare(self, order: Dict[str, Any]) -> None:
         self._plan = order
@@ -141,7 +154,7 @@ class Keeper:
             if is_awaited:
                 self._laid.wait_for_awaited()
                 self._tell_problems()
-                self.tell(at="laid")
+                self.tell(at="laid", environment_files=self._laid.environment_files)
             self._is_waited_for.clear()
             self._laid.wait()
             if self._laid.is_stopped():
@@ -183,7 +196,7 @@ class Keeper:
     def _tell_problems(self) -> None:
         assert self._laid is not None
         for name, problem in self._laid.problems.items():
-            self.tell(at="problem", name=name, text=problem[:300])
+            self.tell(at="problem", name=name, text=problem[:LONGEST_TEXT])
 
     def _bring(self, limit_s: float, is_last: bool) -> None:
         if self._bringer is None:

@@ -1,6 +1,7 @@
 """What one node does with the data of a job: folders that can be read at once, filled behind the readers' backs."""
 
 import os
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
@@ -17,9 +18,16 @@ if TYPE_CHECKING:
     from windlass_job.staging.ring import Ring
 
 ORIGIN = b"origin"  # names the shared folder: what is not here yet is read there
+ENVIRONMENT_FOLDER = b"env"
+ENVIRONMENT_NAME = "@environment"  # no data set can be called so
 _PACKED = b".packed-"  # where a set lies until it is taken apart
 
-PACKED, FILE, FOLDER = "packed", "file", "folder"
+PACKED, FILE, FOLDER, ENVIRONMENT = "packed", "file", "folder", "environment"
+
+
+def name_set(name: str) -> str:
+    """For people."""
+    return "the environment" if name == ENVIRONMENT_NAME else "data." + name
 
 
 class Laid:
@@ -36,13 +44,19 @@ class Laid:
         self._began = time.monotonic()
         self._bytes_copied = 0
         self._steps = 0
+        self._meanwhile: List[threading.Thread] = []
         self._used_up: List[bytes] = []
+        self.environment_files = 0  # of the environment that was unpacked
 
     def adopt_from(self, left_behind: Dict[bytes, bytes]) -> None:
         self._left_behind = left_behind
 
     def do_later(self, name: str, work: Callable[[], List[str]]) -> None:
         self._later.append((name, work))
+
+    def do_meanwhile(self, name: str, work: Callable[[], List[str]]) -> None:
+        """While its items come in; the command waits for it as well."""
+        self._meanwhile.append(threading.Thread(target=self._do, args=(name, work), daemon=True))
 
     def add_bytes(self, count: int) -> None:
         self._bytes_copied += count
@@ -69,10 +83,12 @@ class Laid:
         self._ring = Ring(self.store, self._copier, Neighbours(node, addresses, word), self._note)
         self._ring.start(listener)
         self._copier.start()
+        for thread in self._meanwhile:
+            thread.start()
 
     def keeps_waiting(self) -> bool:
         """The command has to wait for some of it."""
-        return bool(self._later) or self.store.is_awaited()
+        return bool(self._later or self._meanwhile) or self.store.is_awaited()
 
     def wait_for_awaited(self) -> None:
         """Until the command may start."""
@@ -82,6 +98,8 @@ class Laid:
         for name, work in self._later:
             if name not in self.problems and not self.is_stopped():
                 self._do(name, work)
+        for thread in self._meanwhile:
+            thread.join()
 
     def _do(self, name: str, work: Callable[[], List[str]]) -> None:
         try:
@@ -92,7 +110,7 @@ class Laid:
             self.problems[name] = "it cannot be laid out: {}".format(describe(error))
             return
         if left_out:
-            self._note("data.{} on this node: {}".format(name, "; ".join(left_out[:3])))
+            self._note("{} on this node: {}".format(name_set(name), "; ".join(left_out[:3])))
 
     def wait(self) -> None:
         """Until all that can be here is here."""
@@ -134,6 +152,12 @@ def lay(order: Dict[str, Any], folders: Dict[str, bytes], leftovers: List[bytes]
     left_behind: Dict[bytes, bytes] = {}
     begun: List[Tuple[Dict[str, Any], bytes, bytes]] = []
     for one in order["sets"]:
+        if one["kind"] == ENVIRONMENT:
+            begun.append(
+                (one, os.path.join(folders[one["place"]], b"env.tar"), os.path.join(folders[one["place"]], b"env"))
+            )
+            items.append(_make_environment_item(len(items), one, begun[-1][1]))
+            continue
         data = os.path.join(folders[one["place"]], b"data")
         os.makedirs(data, 0o700, exist_ok=True)
         name, source = os.fsencode(one["name"]), os.fsencode(one["source"])
@@ -192,6 +216,11 @@ def _make_file_item(number: int, source: bytes, target: bytes, size: int) -> Ite
     return Item(number, disk.as_text(os.path.basename(source)), [part], True)
 
 
+def _make_environment_item(number: int, one: Dict[str, Any], target: bytes) -> Item:
+    check = make_sum_check("the packed environment", int(one["crc32"]))
+    return Item(number, "env.tar", [Part(os.fsencode(one["source"]), target, int(one["bytes"]), check)], True)
+
+
 def _find_left_behind(folder: bytes, name: bytes, target: bytes, card: Card) -> Dict[bytes, bytes]:
     old = os.path.join(folder, b"data", name)
     found = {}
@@ -205,7 +234,11 @@ def _find_left_behind(folder: bytes, name: bytes, target: bytes, card: Card) -> 
 
 def _plan_later(laid: Laid, one: Dict[str, Any], inside: bytes, target: bytes) -> None:
     name, source = one["name"], os.fsencode(one["source"])
-    if one["kind"] == FOLDER:
+    if one["kind"] == ENVIRONMENT:
+        from windlass_job.staging import env_unpacking
+
+        laid.do_meanwhile(name, lambda: env_unpacking.unpack_arriving(laid, inside, target))
+    elif one["kind"] == FOLDER:
         from windlass_job.staging import unpacking
 
         laid.do_later(name, lambda: unpacking.copy_folder(source, target, laid.is_stopped_now, laid.add_bytes))

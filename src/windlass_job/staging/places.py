@@ -32,14 +32,15 @@ def _fill_in(text: str, env: Mapping[str, str]) -> str:
 
 
 def look_at(root: str) -> "Optional[Dict[str, Any]]":
-    """Free bytes, and whether it is memory; None where nothing can be written."""
+    """Free bytes, whether it is memory, and whether programs may not run there; None where nothing can be written."""
     try:
         if not os.path.isdir(root) or not os.access(root, os.W_OK | os.X_OK):
             return None
         found = os.statvfs(root)
     except OSError:
         return None
-    return {"path": root, "free": found.f_bavail * found.f_frsize, "is_memory": _find_kind(root) in IN_MEMORY}
+    seen = {"path": root, "free": found.f_bavail * found.f_frsize, "is_memory": _find_kind(root) in IN_MEMORY}
+    return dict(seen, no_programs=True) if found.f_flag & getattr(os, "ST_NOEXEC", 0) else seen
 
 
 def _find_kind(path: str) -> str:

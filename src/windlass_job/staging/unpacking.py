@@ -32,13 +32,20 @@ def unpack(path: bytes, target: bytes, is_over: IsOver) -> List[str]:
         raise OSError(str(problem))
     if done.damaged:
         raise OSError(done.damaged[0])
+    if extracting.DIFFERS in done.told.counts:  # the folder was empty
+        words = "{} names come more than once with other content, and only one file of a name can be there: {}"
+        shown = ", ".join(done.told.examples[extracting.DIFFERS])
+        raise OSError(words.format(done.told.counts[extracting.DIFFERS], shown))
     if UNREADABLE in done.told.counts:
         raise OSError("; ".join(done.told.make_lines()))
     return list(done.told.make_lines())
 
 
 def copy_folder(source: bytes, target: bytes, is_over: IsOver, add_bytes: Callable[[int], None]) -> List[str]:
-    """File by file, with its links as they are; what is neither file, folder nor link is left out and named."""
+    """File by file, with its links: those that lead out of it still lead to where they led.
+
+    What is neither file, folder nor link is left out and named.
+    """
     left_out: List[str] = []
     folders = [b""]
     while folders:
@@ -49,7 +56,7 @@ def copy_folder(source: bytes, target: bytes, is_over: IsOver, add_bytes: Callab
             relative = os.path.join(inner, entry.name)
             place = os.path.join(target, relative)
             if entry.is_symlink():
-                os.symlink(os.readlink(entry.path), place)
+                os.symlink(_aim(os.readlink(entry.path), inner, source), place)
             elif entry.is_dir():
                 folders.append(relative)
             elif entry.is_file():
@@ -58,6 +65,14 @@ def copy_folder(source: bytes, target: bytes, is_over: IsOver, add_bytes: Callab
             else:
                 left_out.append(disk.as_text(relative))
     return ["{} that are no files were left out: {}".format(len(left_out), left_out[0])] if left_out else []
+
+
+def _aim(link: bytes, folder: bytes, top: bytes) -> bytes:
+    """As it is where it stays inside, else from the root: the copy lies somewhere else."""
+    inside = os.path.normpath(os.path.join(folder, link))
+    if os.path.isabs(link) or (inside != b".." and not inside.startswith(b"../")):
+        return link
+    return os.path.join(os.path.abspath(top), folder, link)
 
 
 def _write(place: bytes, source: BinaryIO, mode: int, is_over: IsOver) -> int:

@@ -27,7 +27,7 @@ _TELL_S = 0.5
 _KEEP_S = 24 * 3600
 _NICE = 10  # others work on this node too
 
-Progress = Callable[[int, int], None]  # bytes done, of all
+Progress = Callable[..., None]  # bytes or lines done, of all (0: nobody knows), and the last words about it
 
 
 class Stopped(Exception):
@@ -37,12 +37,16 @@ class Stopped(Exception):
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", help="holds request.json; the work goes on behind this command")
     parser.add_argument("--request", help="what to do, as JSON; the work is done before this command ends")
+    parser.add_argument("--request-file", help="the same, in a file")
 
 
 def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     if options.folder:
         return _start_behind(os.fsencode(options.folder))
-    request = json.loads(options.request)
+    if options.request_file:
+        request = disk.read_json(os.fsencode(options.request_file)) or {}
+    else:
+        request = json.loads(options.request)
     result = _do(request, _tell_lines(time.monotonic))
     sys.stdout.write(json.dumps(result, sort_keys=True) + "\n")
     return 0 if result.get("ok") else 1
@@ -59,7 +63,7 @@ def _start_behind(folder: bytes) -> int:
         return 0 if word else 1
     os.close(reader)
     os.setsid()
-    lock = _take_lock(folder)
+    lock = take_lock(folder)
     if lock is None:
         os.write(writer, b"running")
         os._exit(0)
@@ -93,6 +97,10 @@ _MODULES = {
     "pack": "data",
     "extract": "data",
     "sample": "data",
+    "prefetch": "prefetch",
+    "build-env": "environments",
+    "remove-env": "environments",
+    "pack-env": "env_packing",
 }
 
 
@@ -119,7 +127,7 @@ def _tell_file(folder: bytes) -> Progress:
     """How far it is, twice a second at most; not flushed, because only a laptop that looks now needs it."""
     path, stop, last = os.path.join(folder, PROGRESS), os.path.join(folder, STOP), [0.0]
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: int, total: int, words: str = "") -> None:
         now = time.monotonic()
         if now - last[0] < _TELL_S:
             return
@@ -128,7 +136,7 @@ def _tell_file(folder: bytes) -> Progress:
             raise Stopped
         aside = path + b".new"
         with open(aside, "wb") as file:
-            file.write(disk.make_json({"done": [done, total], "time": time.time()}))
+            file.write(disk.make_json({"done": [done, total], "time": time.time(), "words": words}))
         os.rename(aside, path)
 
     return tell
@@ -138,16 +146,16 @@ def _tell_lines(clock: "Callable[[], float]") -> Progress:
     """A line every ten seconds into the job's log."""
     last = [clock()]
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: int, total: int, words: str = "") -> None:
         if clock() - last[0] > 10:
             last[0] = clock()
-            sys.stdout.write("{} of {} MB\n".format(done >> 20, total >> 20))
+            sys.stdout.write((words or "{} of {} MB".format(done >> 20, total >> 20)) + "\n")
             sys.stdout.flush()
 
     return tell
 
 
-def _take_lock(folder: bytes) -> "Optional[int]":
+def take_lock(folder: bytes) -> "Optional[int]":
     """Held until this process ends. None: another holds it. A file system without locks has to do without."""
     handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -1,10 +1,12 @@
 """Verbs of long work: data sets, where they lie."""
 
 import os
-from typing import Any, Callable, Dict
+import shutil
+from typing import Any, Callable, Dict, List
 
-from windlass_job import disk
+from windlass_job import disk, wire
 from windlass_job.shards.card import CardDamaged
+from windlass_job.shards.claiming import InUse
 from windlass_job.shards.extracting import ExtractFailed
 from windlass_job.shards.folder import FileDamaged
 from windlass_job.shards.index import IndexDamaged
@@ -21,7 +23,13 @@ FAILURES = (CardDamaged, FileDamaged, IndexDamaged, PackFailed, ExtractFailed, V
 def explain(error: Exception) -> "Dict[str, Any]":
     if isinstance(error, (CardDamaged, FileDamaged, IndexDamaged)):
         return {"kind": "damaged", "problem": str(error)}
-    return {"kind": "no-space" if getattr(error, "is_full", False) else "failed", "problem": str(error)}
+    if isinstance(error, InUse):
+        return {"kind": "in-use", "problem": str(error)}
+    kind = "no-space" if getattr(error, "is_full", False) else "failed"
+    told = {"kind": kind, "problem": str(error)}  # type: Dict[str, Any]
+    if getattr(error, "is_refusal", False):
+        told.update(option=getattr(error, "option", None), is_refusal=True)
+    return told
 
 
 def _verify(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
@@ -39,12 +47,22 @@ def _verify(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
 
 
 def _pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    from windlass_job.deputy_data_changes import list_running
     from windlass_job.shards.packing import Settings, pack
 
     target = disk.expand_root(request["target"])
+    root = os.path.dirname(os.path.dirname(target))  # ROOT/data/NAME
+    source = _open_source(request)
     disk.make_folders(os.path.dirname(target))
     settings = Settings(**request["settings"])
-    packed = pack(_open_source(request), target, settings, lambda _, done, __, total: progress(done, total))
+
+    def tell(_: int, done: int, __: int, total: int) -> None:
+        progress(done, total)
+
+    def find_readers() -> "List[str]":
+        return list_running(root, settings.name, disk.as_text(target))
+
+    packed = pack(source, target, settings, tell, find_readers)
     card = packed.card
     return {
         "path": disk.as_text(target),
@@ -90,6 +108,8 @@ def _sample(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
 
     source, target = disk.expand_root(request["path"]), disk.expand_root(request["target"])
     per_class, seed = int(request["per_class"]), int(request["seed"])
+    if os.path.basename(os.path.dirname(target)) == disk.as_path(wire.SAMPLES):
+        shutil.rmtree(target, ignore_errors=True)  # an earlier one of ours, made to be fetched
     files, size = sample(source, target, per_class, seed, packed=True, progress=progress)
     return {"path": disk.as_text(target), "files": files, "bytes": size}
 

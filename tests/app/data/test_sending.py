@@ -317,8 +317,9 @@ def test_a_place_that_cannot_be_written_is_told(source: Path, tmp_path: Path, pl
 
 def test_a_damaged_card_at_the_site_is_not_added_to(source: Path, site: Site, there: Path) -> None:
     make_files(source, count=1)
-    there.mkdir(parents=True)
-    (there / "dataset.json").write_text("{}")
-
-    with open_site(site) as session, pytest.raises(TransferFailed, match="no card"):
+    with open_site(site) as session:
         send(session, site, source, "pets")
+        (there / "dataset.json").write_text("{}")
+
+        with pytest.raises(TransferFailed, match="no card"):
+            send(session, site, source, "pets")

@@ -25,10 +25,17 @@ fill() {
   [ "$cgroups" != yes ] || { process_tracking=cgroup task_plugin=cgroup; }
   # The key was renamed after 22.05, and every command stops at a key that it does not know.
   ! grep -qs PreemptParameters /usr/lib/*/slurm*/libslurmfull*.so || preemption_signal=PreemptParameters=send_user_signal
-  sed -e "s|@root@|$root|g; s|@network@|$network|g; s|@database_port@|$database_port|g" \
+  sed -e "s|@root@|$root|g; s|@apptainer@|$apptainer|g; s|@network@|$network|g; s|@database_port@|$database_port|g" \
     -e "s|@login_port@|$login_port|g; s|@jump_port@|$jump_port|g" \
     -e "s|@process_tracking@|$process_tracking|g; s|@task_plugin@|$task_plugin|g" \
-    -e "s|@preemption_signal@|$preemption_signal|g"
+    -e "s|@preemption_signal@|$preemption_signal|g; s|@more_nodes@|$(list_more_nodes)|"
+}
+
+# For sed, which takes \n for a new line.
+list_more_nodes() {
+  local last=$((4 + more_nodes))
+  [ "$more_nodes" = 0 ] || printf '%s' "NodeName=node[5-$last] NodeAddr=$network.1[5-$last] Feature=cpuonly" \
+    "\nPartitionName=wide Nodes=node[1-$last] MaxTime=20"
 }
 
 remove_configuration() {

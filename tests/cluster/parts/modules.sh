@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# A small Lmod hierarchy: openmpi is seen only once gcc/12.3 is loaded. Sourced.
+# Small Lmod hierarchies: gcc, openmpi; and a sticky stage of the year, compiler, MPI, package. Sourced.
 
 make_modules() {
   local file
@@ -7,6 +7,7 @@ make_modules() {
     mkdir -p "$root/modules/${file%/*}"
     fill <"$here/config/modules/$file" >"$root/modules/$file"
   done
+  [ -e "$apptainer/.complete" ] || rm -rf "$root/modules/core/apptainer"
   sed -i "1i $root/modules/core" /etc/lmod/modulespath
 }
 

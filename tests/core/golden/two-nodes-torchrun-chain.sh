@@ -38,9 +38,12 @@ export WINDLASS_SUBMISSION=1 WINDLASS_CHAIN=array WINDLASS_CHAIN_FIRST=1
 export WINDLASS_TOKEN=windlass:digits-k3f9w:1
 export WINDLASS_CHECKPOINT_DIR=/scratch/alice/windlass/runs/digits-k3f9w/code/checkpoints
 
+# a python3 of pyenv's is a script that puts its own folder before that of the environment
+[ -z "$windlass_python" ] ||
+  windlass_python=$("$windlass_python" -I -S -c "import sys; print(sys.executable)" || echo "$windlass_python")
 # the software; modules and activation scripts use unset variables freely
 set +u
-module purge
+module purge || true  # sticky modules stay
 module load Stages/2024
 module load CUDA/12
 module load PyTorch/2.3

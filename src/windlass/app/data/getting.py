@@ -14,7 +14,7 @@ from windlass.app.data.getting_streams import Getter, Item, Progress
 from windlass.app.data.sending import find_laptop_id, is_name
 from windlass.app.data.sending_ways import choose_streams, explain_failed, fetch_file, open_routes
 from windlass.app.data.sets import find_set
-from windlass.app.data.targets import Again, check_extract_target, check_set_target
+from windlass.app.data.targets import Again, check_extract_target, check_plain_target, check_set_target
 from windlass.app.data.working import translate
 from windlass.app.session import Session
 from windlass.core.shell import quote
@@ -27,7 +27,7 @@ from windlass.edges.files import save_file
 from windlass.edges.host import Json
 from windlass.errors import ConnectionLost, DataFailed, Interrupted, NotFound, TransferFailed, UsageError
 from windlass_job import wire
-from windlass_job.shards.card import CARD, Card, CardDamaged, Shard, read_card
+from windlass_job.shards.card import CARD, Card, CardDamaged, Shard, load_card, read_card
 from windlass_job.shards.index import name_index
 from windlass_job.shards.verifying import verify_archive
 
@@ -57,7 +57,8 @@ def get(
 ) -> Got:
     """what: the name of a data set, or a path at the site. extract: the set's files, and not the set.
 
-    Into a folder that is new, empty, or holds this data set; with force its files also among others.
+    Into a folder that is new, empty, or holds this data set; with force its files also among others. Plain files are
+    not written over others of the same name, unless with force.
     """
     place = f"{site.root}/{wire.DATA}/{what}" if is_name(what) else what
     try:
@@ -67,7 +68,8 @@ def get(
                 return _get_set(source, into, streams=streams, progress=progress)
             if extract:
                 raise UsageError(f"{what} at {site.name} is no packed data set: there is nothing to extract")
-            return _get_plain(source, to, streams=streams, progress=progress)
+            again = None if force else _make_again(what, site)
+            return _get_plain(source, to, again=again, streams=streams, progress=progress)
     except ConnectionLost as lost:
         raise ConnectionLost(lost.message, said=lost.said, hint=lost.hint, done=GOES_ON) from lost
     except KeyboardInterrupt:
@@ -102,6 +104,12 @@ class _Source:
 
     def fetch_small(self, name: str) -> bytes:
         return fetch_file(self._control, self.base, name)
+
+    def fetch_crc(self, item: Item) -> int:
+        """Of the whole file, without its bytes."""
+        size = item.wanted.size
+        reply = self._control.call("give", base=item.base, name=item.name, start=size, end=size)
+        return int(reply.values["crc"])
 
     def find(self, item: Item) -> str:
         if self._landing is None:
@@ -232,9 +240,21 @@ def _get_set(source: _Source, into: _Into, *, streams: int | None, progress: Pro
         target, [one for one in items if not _has(folder, one)], progress=progress, check=check, before=source.find
     )
     getter.get(source.open_streams(streams, len(items)))
+    before = _list_named(folder)
     save_file(folder / CARD, content, mode=0o644)
+    for name in before - {name for one in card.shards for name in (one.name, name_index(one.name))}:
+        (folder / name).unlink(missing_ok=True)  # of the same data set, as it was
     into.finish()
     return Got(path=into.to, kind="set", files=card.files, bytes=card.bytes, fetched_bytes=getter.fetched_bytes)
+
+
+def _list_named(folder: Path) -> set[str]:
+    """The files of the data set that is there."""
+    try:
+        card = load_card(os.fsencode(folder))
+    except (CardDamaged, OSError):
+        return set()
+    return {name for one in card.shards for name in (one.name, name_index(one.name))}
 
 
 def _fetch_card(source: _Source) -> tuple[Card, bytes]:
@@ -273,8 +293,11 @@ def _has(folder: Path, item: Item) -> bool:
 # ---- plain files
 
 
-def _get_plain(source: _Source, to: Path, *, streams: int | None, progress: Progress) -> Got:
+def _get_plain(source: _Source, to: Path, *, again: Again | None, streams: int | None, progress: Progress) -> Got:
+    """again: None writes over what is there."""
     is_file = source.kind == "file"
+    if not is_file and to.exists() and not to.is_dir():
+        raise UsageError(f"{to} is there and no folder", hint="name another one", done="nothing was written")
     folder = to.parent if is_file and not to.is_dir() else to
     renamed = to.name if is_file and not to.is_dir() else None
     items = [
@@ -286,8 +309,16 @@ def _get_plain(source: _Source, to: Path, *, streams: int | None, progress: Prog
         )
         for one in source.files
     ]
-    getter = Getter(Target(folder), items, progress=progress, before=source.find)
-    getter.get(source.open_streams(streams, max(1, len(items))))
+    target = Target(folder)
+    kept: set[str] = set()
+    if again is not None:
+        there = [one for one in items if _is_taken(target, one)]
+        kept = {one.wanted.name for one in there if _is_equal(source, target.find(one.wanted.name), one)}
+        differing = [one.wanted.name for one in there if one.wanted.name not in kept]
+        check_plain_target(folder, differing, again(to))
+    wanted = [one for one in items if one.wanted.name not in kept]
+    getter = Getter(target, wanted, progress=progress, before=source.find)
+    getter.get(source.open_streams(streams, max(1, len(wanted))))
     return Got(
         path=folder / items[0].wanted.name if is_file else folder,
         kind=source.kind,
@@ -295,3 +326,18 @@ def _get_plain(source: _Source, to: Path, *, streams: int | None, progress: Prog
         bytes=sum(one.size for one in source.files),
         fetched_bytes=getter.fetched_bytes,
     )
+
+
+def _is_taken(target: Target, item: Item) -> bool:
+    """Something else than what was fetched before lies under this name."""
+    return os.path.lexists(target.find(item.wanted.name)) and not target.has(item.wanted)
+
+
+def _is_equal(source: _Source, path: Path, item: Item) -> bool:
+    if path.is_symlink() or not path.is_file() or path.stat().st_size != item.wanted.size:
+        return False
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            crc = zlib.crc32(block, crc)
+    return crc == source.fetch_crc(item)

@@ -12,7 +12,7 @@ from windlass.edges.host import Request, expect
 from windlass.errors import DataDamaged, DataNotFound
 from windlass_job.shards.card import CARD, Card, CardDamaged, load_card, read_card
 
-_MOST_CARD = 16 << 20
+_MOST_CARD = 64 << 20  # as much as the site's listing reads
 
 
 @dataclass(frozen=True, kw_only=True)

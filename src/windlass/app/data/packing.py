@@ -5,18 +5,21 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from windlass.app.data.sets import find_users
+from windlass.app.data.targets import suggest
 from windlass.app.data.working import Progress, in_bytes, say_nothing, translate, work_there
 from windlass.app.session import Session
+from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.edges.host import Json
-from windlass.errors import DataFailed, UsageError
+from windlass.errors import DataInUse, UsageError, WindlassError
 from windlass_job import wire
-from windlass_job.shards.card import CARD
+from windlass_job.shards.claiming import find_objection
 from windlass_job.shards.packing import Settings, pack, plan_packing
 from windlass_job.shards.sources import choose_source
 
@@ -71,7 +74,8 @@ def pack_here(source: Path, target: Path, options: PackOptions, progress: Progre
     with translate("nothing was written"):
         opened = _open_source(source, options)
     goes_on = f"what is packed stays in {target}, and the same command goes on with it"
-    with _leave_nothing_empty(target), translate(goes_on):
+    again = f"windlass data pack {quote(str(source))} {quote(str(target))}"
+    with _tell_nothing_written(target), translate(goes_on, again=again):
         target.parent.mkdir(parents=True, exist_ok=True)
         packed = pack(opened, os.fsencode(target), _make_settings(options, target.name), progress=in_bytes(progress))
     card = packed.card
@@ -89,13 +93,12 @@ def pack_here(source: Path, target: Path, options: PackOptions, progress: Progre
 
 
 @contextmanager
-def _leave_nothing_empty(target: Path) -> Iterator[None]:
-    """A source without files leaves no folder behind."""
+def _tell_nothing_written(target: Path) -> Iterator[None]:
+    """A source without files, or a disk that is full, leaves no folder behind."""
     try:
         yield
-    except DataFailed as problem:
-        with suppress(OSError):
-            target.rmdir()
+    except WindlassError as problem:
+        if not target.exists():
             problem.done = "nothing was written"
         raise
 
@@ -120,7 +123,9 @@ def pack_there(
     session: Session, site: Site, source: str, name: str, options: PackOptions, progress: Progress = say_nothing
 ) -> PackedSet:
     """What lies at the site becomes the data set ROOT/data/NAME there."""
-    told = work_there(session, site, _make_request(site, source, name, options), progress)
+    _refuse_read(session, site, name, options)
+    again = f"windlass data pack {quote(source)} --name {name} --on {site.name}"
+    told = work_there(session, site, _make_request(site, source, name, options), progress, again=again)
     numbers = {name: int(told[name]) for name in _COUNTS}
     words = tuple(told["told"])
     return PackedSet(path=str(told["path"]), told=words, advice=told.get("advice") or None, site=site.name, **numbers)
@@ -134,13 +139,28 @@ def pack_as_job(
     from windlass.app.running import start_run
     from windlass.core.toml.layers import Flag
 
+    _refuse_read(session, site, name, options)
     request = shlex.quote(json.dumps(_make_request(site, source, name, options), sort_keys=True))
     zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
     command = f"{site.software.python} -I {zipped} {wire.WORK_VERB} --request {request}"
     settings = {"run.name": f"pack-{name}", "run.command": command, "resources.time": time_limit}
     flags = tuple(Flag(key=key, value=value, option=key) for key, value in settings.items())
     with tempfile.TemporaryDirectory(prefix="windlass-pack-") as project:
-        return start_run(session, plan_run(session, Wanted(project=Path(project), site=site.name, flags=flags)))
+        wanted = Wanted(project=Path(project), site=site.name, flags=flags, enters=False)
+        return start_run(session, plan_run(session, wanted))
+
+
+def _refuse_read(session: Session, site: Site, name: str, options: PackOptions) -> None:
+    """Shards that go must not be read by anybody; the packer looks again for those that run by then."""
+    if not options.anew:
+        return
+    users = find_users(session, site, name, f"{site.root}/{wire.DATA}/{name}")
+    if users:
+        raise DataInUse(
+            f"{name} is read by {', '.join(users)}, and what it reads would be removed",
+            hint=f"windlass wait {users[0]}, or pack it under another --name",
+            done="nothing was packed",
+        )
 
 
 def _make_request(site: Site, source: str, name: str, options: PackOptions) -> Json:
@@ -185,10 +205,7 @@ def _refuse_other(source: Path, target: Path) -> None:
     inside = source.resolve()
     if source.is_dir() and (target.resolve() == inside or inside in target.resolve().parents):
         raise UsageError(f"{target} lies in {source}, which is to be packed", hint="name a folder outside of it")
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise UsageError(f"{target} is a file", hint="name a new folder")
-    strange = [one.name for one in target.iterdir() if not one.name.startswith((".", "shard-"))]
-    if strange and not (target / CARD).exists():
-        raise UsageError(f"{target} is there already and is no data set", hint="name a new folder")
+    objection = find_objection(os.fsencode(target))
+    if objection is not None:
+        hint = f"windlass data pack {quote(str(source))} {quote(str(suggest(target)))}"
+        raise UsageError(objection, hint=hint, done="nothing was written")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from windlass.app.data.getting import get
 from windlass.app.data.taking import Sampling, Written, extract_here, find_packed, sample_there
-from windlass.app.data.working import Progress, say_nothing
+from windlass.app.data.working import Progress, say_nothing, translate
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.errors import UsageError
@@ -21,6 +21,8 @@ def fetch_sample(
     if sampling.packed:
         get(session, site, taken.path, target, progress=progress)
         return Written(path=str(target), files=taken.files, bytes=taken.bytes)
+    with translate("nothing was written"):
+        target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
         get(session, site, taken.path, Path(folder, "packed"), progress=progress)
         return extract_here(Path(folder, "packed"), target)

@@ -23,9 +23,18 @@ from windlass.core.site import Site
 from windlass.core.units import format_bytes
 from windlass.edges.data_known import KnownSet
 from windlass.edges.run_lock import HeldAlready, hold_run
-from windlass.errors import ConnectionLost, DataInUse, Interrupted, TransferBusy, TransferFailed, UsageError
+from windlass.errors import (
+    ConnectionLost,
+    DataDamaged,
+    DataInUse,
+    Interrupted,
+    TransferBusy,
+    TransferFailed,
+    UsageError,
+)
 from windlass_job import wire
 from windlass_job.shards.card import Card, CardDamaged, Shard, format_card, read_card
+from windlass_job.shards.index import IndexDamaged
 
 _FIRST_PAUSE_S = 2.0
 _MOST_LOST = 0.5
@@ -120,6 +129,7 @@ class _Sending:
 
     def send(self, source: Path, name: str, progress: Progress, decide: Callable[[Estimate], None]) -> Sent:
         there = self._read_card()
+        self._check_whole(source, name)
         shipment = self._plan(source, name, there)
         if shipment.is_empty and there is not None:
             self._way.leave()
@@ -133,7 +143,7 @@ class _Sending:
         content = format_card(card)
         self._check_users(shipment, name, done=GOES_ON)
         known_crc = zlib.crc32(self._way.card) if self._way.card else None
-        self._way.finish(content, known_crc, list(shipment.removed))
+        self._way.finish(content, known_crc)
         self._known.keep_card(card, content)
         return self._report(card, shipment, sent_bytes=sender.sent_bytes, is_unchanged=False)
 
@@ -148,10 +158,26 @@ class _Sending:
                 hint="windlass data send --anew",
             ) from problem
 
+    def _check_whole(self, source: Path, name: str) -> None:
+        """Before anything is added to it."""
+        if self._way.gap is not None and not self._options.anew:
+            raise self._make_damaged(self._way.gap, source, name)
+
+    def _make_damaged(self, what: str, source: Path, name: str) -> DataDamaged:
+        to = f" --to {quote(self._options.to)}" if self._options.to else ""
+        return DataDamaged(
+            f"{name} at {self._site.name} is not whole, and cannot be added to: {what}",
+            hint=f"windlass data send {quote(str(source))} --name {name}{to} --anew --on {self._site.name}",
+            done="nothing was sent",
+        )
+
     def _plan(self, source: Path, name: str, there: Card | None) -> Shipment:
         is_delta = there is not None and not self._options.anew
         if is_delta:
-            self._known.refresh(self._way.card, self._way.fetch_index)
+            try:
+                self._known.refresh(self._way.card, self._way.fetch_index)
+            except IndexDamaged as problem:
+                raise self._make_damaged(str(problem), source, name) from problem
         return plan_shipment(
             source,
             name,

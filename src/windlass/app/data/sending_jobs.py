@@ -8,22 +8,26 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from windlass.core.shell import quote
+from windlass.edges.host import Json
 from windlass.errors import DataDamaged, UsageError, WindlassError
-from windlass_job.shards.card import Card, CardDamaged, Shard, is_packed, list_others, load_card
+from windlass_job.shards.card import Card, CardDamaged, Shard, find_gap, is_packed, list_others, load_card
 from windlass_job.shards.cutting import ShardPlan
 from windlass_job.shards.folder import Folder
 from windlass_job.shards.index import name_index
 from windlass_job.shards.layouts import describe_numbers
 from windlass_job.shards.packing import Packing, Settings, plan_packing
 from windlass_job.shards.sources import choose_source
+from windlass_job.shards.told import Told
 from windlass_job.shards.verifying import verify_archive
 
 _BLOCK = 4 << 20
+_LONGEST_NAME = 200
+_KEPT = "the data set at the site is as it was; shards that were whole stay there for the next time"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +37,7 @@ class Made:
     files: int
     index: bytes
     index_crc: int
+    about: Json = field(default_factory=dict)  # kept at the site beside the shard, and told again by `recall`
 
 
 class ShardJob(Protocol):
@@ -43,6 +48,9 @@ class ShardJob(Protocol):
     check_files: bool  # its checksums are older than this sending, so the site compares each file's
 
     def send(self, write: Callable[[memoryview], None]) -> Made: ...
+
+    def recall(self, about: Json) -> None:
+        """It was sent by an earlier command, and this is what that one knew of it."""
 
     def find_damage(self) -> WindlassError | None:
         """Whether what is sent is itself not as it was packed."""
@@ -93,18 +101,39 @@ class _LooseJob:
         self.plan = packing.identify(shard)
         self.bytes = shard.bytes
         self._was_read = False
+        self.told = Told()
 
     def send(self, write: Callable[[memoryview], None]) -> Made:
-        stream = self._packing.stream(self._shard, again=self._was_read)
+        told = Told()
+        stream = self._packing.stream(self._shard, told, again=self._was_read)
         self._was_read = True
         for piece in stream.iterate_pieces():
             write(piece)
         assert stream.about is not None
         self._packing.content_bytes[self._shard.name] = stream.content_bytes
-        return Made(files=stream.about.files, index=stream.index_bytes, index_crc=stream.about.index_crc)
+        self.told = told
+        return Made(
+            files=stream.about.files,
+            index=stream.index_bytes,
+            index_crc=stream.about.index_crc,
+            about={"content_bytes": stream.content_bytes, "told": _shorten(told)},
+        )
+
+    def recall(self, about: Json) -> None:
+        if not about:  # sent by an older Windlass
+            return
+        self._packing.content_bytes[self._shard.name] = int(about["content_bytes"])
+        self.told = Told()
+        self.told.join(about["told"]["counts"], about["told"]["examples"])
 
     def find_damage(self) -> WindlassError | None:
         return None
+
+
+def _shorten(told: Told) -> Json:
+    """As it is kept at the site."""
+    cut = {kind: [name[:_LONGEST_NAME] for name in names] for kind, names in told.examples.items()}
+    return {"counts": told.counts, "examples": cut}
 
 
 def _plan_loose(
@@ -129,9 +158,18 @@ def _plan_loose(
             plan.name = one.name
         return card
 
+    jobs = [_LooseJob(packing, shard) for shard in packing.shards]
+
+    def tell() -> tuple[str, ...]:
+        told = Told()
+        told.notes += packing.told.notes
+        for one in (packing.told, *(job.told for job in jobs)):
+            told.join(one.counts, one.examples)
+        return tuple(told.make_lines())
+
     is_anew = there is not None and packing.delta is None
     return Shipment(
-        jobs=[_LooseJob(packing, shard) for shard in packing.shards],
+        jobs=jobs,
         make_card=make_card,
         files=packing.files,
         new_files=packing.files,
@@ -140,7 +178,7 @@ def _plan_loose(
         is_empty=packing.is_empty,
         is_sequential=packing.source.is_sequential,
         removed=tuple(shard.name for shard in there.shards) if there is not None and is_anew else (),
-        told=lambda: tuple(packing.told.make_lines()),
+        told=tell,
         first_number=_find_free_number(there),
         source=os.fsdecode(packing.source.path),
         lost_files=packing.delta.dead_files if packing.delta else there.files if there is not None else 0,
@@ -161,15 +199,21 @@ class _PackedJob:
         self.bytes = shard.bytes
 
     def send(self, write: Callable[[memoryview], None]) -> Made:
-        for piece in _read_pieces(self._folder / self._shard.name):
-            write(piece)
-        index = (self._folder / name_index(self._shard.name)).read_bytes()
+        path = self._folder / self._shard.name
+        try:
+            for piece in _read_pieces(path):
+                write(piece)
+            path = path.with_name(name_index(path.name))
+            index = path.read_bytes()
+        except OSError as problem:
+            words = f"{path}: {(problem.strerror or str(problem)).lower()}"
+            raise _make_damaged(self._folder, words, done=_KEPT) from problem
         if zlib.crc32(index) != self._shard.index_crc:
-            raise UsageError(
-                f"{self._folder / name_index(self._shard.name)} is not the index that was packed",
-                hint=f"windlass data verify {self._folder}",
-            )
+            raise _make_damaged(self._folder, f"{path} is not the index that was packed", done=_KEPT)
         return Made(files=self._shard.files, index=index, index_crc=self._shard.index_crc)
+
+    def recall(self, about: Json) -> None:
+        """Its card says all."""
 
     def find_damage(self) -> WindlassError | None:
         path = os.fsencode(self._folder / self._shard.name)
@@ -177,11 +221,12 @@ class _PackedJob:
         damage = next(iter(verify_archive(path, index, self._shard)), None)
         if damage is None:
             return None
-        return DataDamaged(
-            f"{self._folder} itself is damaged, and was sent as it is: {damage.make_line()}",
-            hint=f"windlass data verify {quote(str(self._folder))}",
-            done="the data set at the site is as it was; shards that were whole stay there for the next time",
-        )
+        return _make_damaged(self._folder, f"sent as it is: {damage.make_line()}", done=_KEPT)
+
+
+def _make_damaged(folder: Path, what: str, *, done: str) -> DataDamaged:
+    hint = f"windlass data verify {quote(str(folder))}"
+    return DataDamaged(f"{folder} itself is damaged: {what}", hint=hint, done=done)
 
 
 def _plan_packed(source: Path, name: str, there: Card | None) -> Shipment:
@@ -189,6 +234,9 @@ def _plan_packed(source: Path, name: str, there: Card | None) -> Shipment:
         card = load_card(os.fsencode(source))
     except CardDamaged as problem:
         raise UsageError(str(problem)) from problem
+    gap = find_gap(os.fsencode(source), card)
+    if gap is not None:
+        raise _make_damaged(source, gap, done="nothing was sent")
     have = {(one.bytes, one.files, one.index_crc): one.name for one in there.shards} if there else {}
     new = [one for one in card.shards if _identify(one) not in have]
     used = {have[_identify(one)] for one in card.shards if _identify(one) in have}

@@ -137,6 +137,7 @@ class Sender:
         return self._pour(stream, one.job, one.name, 0).result().values
 
     def _count(self, job: ShardJob, record: Json) -> None:
+        job.recall(record.get("about") or {})
         self._shards[job.plan] = _read_record(record)
         self._meter.tell(job.plan, job.bytes)
 
@@ -147,7 +148,9 @@ class Sender:
         self._keep_index(name_index(name), made.index)
         with self._counting:
             self.sent_bytes += pourer.sent + len(made.index)
-        return stream.post("index", made.index, crc=pourer.crc, size=pourer.total, check=job.check_files)
+        return stream.post(
+            "index", made.index, crc=pourer.crc, size=pourer.total, check=job.check_files, about=made.about
+        )
 
 
 class _Pourer:

@@ -18,11 +18,12 @@ from windlass.edges.channel import ChannelClosed
 from windlass.edges.data_route import DataRoute, make_transfer_site
 from windlass.edges.data_stream import DataStream, StreamFailed
 from windlass.edges.host import Json
-from windlass.errors import NotFound, TransferBusy, TransferFailed, WindlassError
+from windlass.errors import NotFound, TransferBusy, TransferFailed, UsageError, WindlassError
 from windlass_job import wire
 from windlass_job.shards.index import name_index
 
 GOES_ON = "what arrived whole stays; the same command goes on from there"
+_ELSEWHERE = "name a folder that is new, or empty: windlass data send SOURCE --to FOLDER"
 _NEAR_S = 0.005
 _NEAR_STREAMS = 2
 _FAR_STREAMS = 4  # each session has a window of 2 MB: at 20 ms one alone moves 100 MB/s at most
@@ -40,6 +41,7 @@ class Way:
         self.free = int(begun["free"])
         self.parts: Json = begun["parts"]
         self.done: Json = begun["done"]
+        self.gap: str | None = begun["gap"]  # what of the data set there is not whole
         self.card = card
         self.landed: Json = {}
         self.bring: Bring | None = None
@@ -65,8 +67,9 @@ class Way:
     def fetch_index(self, name: str) -> bytes:
         return fetch_file(self._control, self.path, name)
 
-    def finish(self, card: bytes, known_crc: int | None, removed: list[str]) -> None:
-        self._control.call("finish", card, known_crc=known_crc, removed=removed)
+    def finish(self, card: bytes, known_crc: int | None) -> None:
+        """Shards of before that the card does not name are removed."""
+        self._control.call("finish", card, known_crc=known_crc)
 
     def leave(self) -> None:
         self._control.call("leave")
@@ -109,8 +112,8 @@ class TwoHops(Way):
     def open_streams(self, count: int) -> list[DataStream]:
         return [self._landing, *self._join(self._route, self._landing_path, count - 1)]
 
-    def finish(self, card: bytes, known_crc: int | None, removed: list[str]) -> None:
-        super().finish(card, known_crc, removed)
+    def finish(self, card: bytes, known_crc: int | None) -> None:
+        super().finish(card, known_crc)
         self._landing.call("remove_landing", path=self._landing_path)
 
     def leave(self) -> None:
@@ -128,6 +131,7 @@ class TwoHops(Way):
             start=int(self._parts_at_target.get(job.plan, 0)),
             size=int(record["bytes"]),
             index_crc=int(record["index_crc"]),
+            about=record.get("about"),
         )
         self._landing.call("drop", name=str(record["name"]), plan=job.plan)
         return reply.values
@@ -176,6 +180,8 @@ def explain_failed(failed: StreamFailed, site: Site, path: str) -> WindlassError
     what = f"{path} at {site.name}"
     if reply.kind == "not-found":
         return NotFound(f"{what} is not there: {reply.problem}", hint=f"windlass data ls --on {site.name}")
+    if reply.kind == "exists":
+        return UsageError(f"{what}: {reply.problem}", hint=_ELSEWHERE, done="nothing was sent; they are as they were")
     if reply.kind == "busy":
         return TransferBusy(f"{what}: {reply.problem}", hint="windlass data sends")
     if reply.kind == "no-space":

@@ -76,6 +76,7 @@ class Removed:
     bytes: int | None
     only_the_name: bool = False  # what it pointed to is as it was
     users: tuple[str, ...] = field(default=())
+    kept: tuple[str, ...] = ()  # the first of what lies in its folder, is not the data set's, and stays
 
 
 def list_sets(session: Session, site: Site) -> Listed:
@@ -143,13 +144,26 @@ def look_before_removing(session: Session, site: Site, name: str) -> Removed:
             done="nothing was removed",
         )
     size = known.archived if known.archived is not None else known.bytes
-    return Removed(name=name, path=known.path, files=known.files, bytes=size, only_the_name=known.is_pointer)
+    kept: tuple[str, ...] = ()
+    if not known.is_pointer:
+        kept = _do_remove(session, site, name, apply=False)
+    return Removed(name=name, path=known.path, files=known.files, bytes=size, only_the_name=known.is_pointer, kept=kept)
 
 
 def remove_set(session: Session, site: Site, removed: Removed) -> None:
-    verb = "unregister_set" if removed.only_the_name else "remove_set"
-    arguments = {"root": site.root, "name": removed.name}
-    _do(session, site, verb, arguments, f"{removed.name} could not be removed")
+    """What is not the data set's stays where it is."""
+    if removed.only_the_name:
+        arguments = {"root": site.root, "name": removed.name}
+        _do(session, site, "unregister_set", arguments, f"{removed.name} could not be removed")
+    else:
+        _do_remove(session, site, removed.name, apply=True)
+
+
+def _do_remove(session: Session, site: Site, name: str, *, apply: bool) -> tuple[str, ...]:
+    arguments = {"root": site.root, "name": name, "apply": apply}
+    told = _do(session, site, "remove_set", arguments, f"{name} could not be removed").values
+    more = int(told["count"]) - len(told["kept"])
+    return (*told["kept"], *([f"{more} more"] if more > 0 else ()))
 
 
 def share_set(session: Session, site: Site, name: str, sharing: Sharing) -> Shared:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from windlass.edges.downloads import PARTS
 from windlass.errors import UsageError
-from windlass_job.shards.card import CARD, Card, CardDamaged, list_others, load_card
+from windlass_job.shards.card import CARD, Card, CardDamaged, is_same_set, list_others, load_card
 from windlass_job.shards.index import name_index
 
 Again = Callable[[Path], str]  # the same command with another target
@@ -17,9 +17,11 @@ _UNTOUCHED = "nothing was written"
 
 def check_set_target(folder: Path, card: Card, again: Again) -> None:
     """For a packed data set."""
-    if not is_used(folder) or _holds(folder, card):
+    if not is_used(folder):
         return
     others = [os.fsdecode(one) for one in list_others(os.fsencode(folder))]
+    if not _find_in_the_way(folder, card, others) and _holds(folder, card):
+        return
     what = f"other files ({_list_few(others)})" if others else "another data set"
     raise UsageError(
         f"{folder} holds {what}: {card.name} is not written among them",
@@ -58,11 +60,27 @@ def _holds(folder: Path, card: Card) -> bool:
     if not folder.is_dir():
         return False
     try:
-        return load_card(os.fsencode(folder)).name == card.name
+        return is_same_set(load_card(os.fsencode(folder)), card)
     except CardDamaged:
         if list_others(os.fsencode(folder)) or (folder / CARD).exists():
             return False
     return (folder / PARTS).is_dir() or any(_has_index(folder, one.name, one.index_crc) for one in card.shards)
+
+
+def _find_in_the_way(folder: Path, card: Card, others: list[str]) -> bool:
+    """Whether a file that is not the data set's has a name that one of its own would get."""
+    wanted = {name for one in card.shards for name in (one.name, name_index(one.name))}
+    return folder.is_dir() and not wanted.isdisjoint(others)
+
+
+def check_plain_target(folder: Path, differing: list[str], again: str) -> None:
+    """For plain files. differing: those that are there and would become others."""
+    if differing:
+        raise UsageError(
+            f"{folder} holds other files of the same name ({_list_few(differing)}): they are not written over",
+            hint=f"{again} --force writes over them",
+            done=_UNTOUCHED,
+        )
 
 
 def _has_index(folder: Path, shard: str, crc: int) -> bool:

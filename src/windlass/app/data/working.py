@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from windlass.app.session import Session
+from windlass.app.working import LongWork, follow_there
 from windlass.core.site import Site
 from windlass.edges.host import Json
-from windlass.edges.site_work import SiteWork, fetch_root
-from windlass.errors import DataDamaged, DataFailed, DataNotFound, DiskFull, Interrupted, WindlassError
+from windlass.edges.site_work import Look
+from windlass.errors import DataDamaged, DataFailed, DataInUse, DataNotFound, DiskFull, Interrupted, WindlassError
 from windlass_job.shards.card import CardDamaged
 from windlass_job.shards.extracting import ExtractFailed
 from windlass_job.shards.folder import FileDamaged
@@ -17,12 +18,14 @@ from windlass_job.shards.writing import PackFailed
 
 Progress = Callable[[int, int], None]  # bytes done, of all
 
+_AS_JOB = "windlass data pack SOURCE --as-job gives it a job of its own"
 _NO_SPACE = ("no space left on device", "disk quota exceeded")
 _KINDS: dict[str, type[WindlassError]] = {
     "not-found": DataNotFound,
     "no-space": DiskFull,
     "damaged": DataDamaged,
     "stopped": Interrupted,
+    "in-use": DataInUse,
 }
 
 
@@ -30,26 +33,29 @@ def say_nothing(done: int, total: int) -> None:
     """Nobody looks."""
 
 
-def work_there(session: Session, site: Site, request: Json, progress: Progress = say_nothing) -> Json:
-    """Until it is done; its answer. Ctrl-C stops it there too, a lost connection does not."""
-    host = session.transfer_host(site)  # centres want no long work on login nodes
-    work = SiteWork(host, site, fetch_root(host, site), request)
-    result: Json = {}
-    try:
-        if work.start() == "running":
-            session.tell(f"this very work is going on at {site.name} already: looking on")
-        for look in work.follow():
-            if len(look.done) == 2:
-                progress(*look.done)
-            result = look.result or {}
-    except KeyboardInterrupt:
-        with suppress(WindlassError):  # the connection may be what was interrupted
-            work.stop()
-        done = f"{request['verb']} was stopped at {site.name}; the same command goes on with it"
-        raise Interrupted("interrupted", done=done) from None
+def work_there(
+    session: Session, site: Site, request: Json, progress: Progress = say_nothing, *, again: str | None = None
+) -> Json:
+    """Until it is done; its answer. Ctrl-C stops it there too, a lost connection does not.
+
+    again: the command, to which an option may be added that would do it.
+    """
+
+    def show(look: Look) -> None:
+        if len(look.done) == 2:
+            progress(*look.done)
+
+    # Centres want no long work on login nodes.
+    work = LongWork(host=session.transfer_host(site), request=request, show=show, killed=DataFailed, hint=_AS_JOB)
+    result = follow_there(session, site, work)
     if not result.get("ok"):
         kind = _KINDS.get(str(result.get("kind")), DataFailed)
-        raise kind(f"{site.name}: {result.get('problem')}", done="the same command goes on where it stopped")
+        option, is_refusal = result.get("option"), kind is DataInUse or result.get("is_refusal")
+        raise kind(
+            f"{site.name}: {result.get('problem')}",
+            hint=f"{again} {option}" if again and option else None,
+            done="nothing was changed" if is_refusal else "the same command goes on where it stopped",
+        )
     return result
 
 
@@ -63,8 +69,8 @@ def in_bytes(progress: Progress) -> Callable[[int, int, int, int], None]:
 
 
 @contextmanager
-def translate(done: str) -> Iterator[None]:
-    """What the format's own code says, as errors for people. done: what was and was not done."""
+def translate(done: str, *, again: str | None = None) -> Iterator[None]:
+    """What the format's own code says, as errors for people. done: what was and was not done; again: the command."""
     try:
         yield
     except KeyboardInterrupt:
@@ -77,7 +83,11 @@ def translate(done: str) -> Iterator[None]:
         place = f"{os.fsdecode(problem.filename)}: " if problem.filename else ""
         is_gone = isinstance(problem, FileNotFoundError)
         raise _pick_kind(words, is_gone=is_gone)(f"{place}{words}", done=done) from problem
-    except (PackFailed, ExtractFailed) as problem:
+    except PackFailed as problem:
+        hint = f"{again} {problem.option}" if again and problem.option else None
+        done = "nothing was changed" if problem.is_refusal else done
+        raise (DiskFull if problem.is_full else DataFailed)(str(problem), hint=hint, done=done) from problem
+    except ExtractFailed as problem:
         raise (DiskFull if problem.is_full else DataFailed)(str(problem), done=done) from problem
     except ValueError as problem:  # the packer's own words about a source
         raise DataFailed(str(problem), done=done) from problem

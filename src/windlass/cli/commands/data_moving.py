@@ -10,7 +10,8 @@ from windlass.cli.commands.data_sends import globus_login, send_otherwise, sends
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output
 from windlass.cli.progress import Progress
-from windlass.errors import Interrupted, UsageError
+from windlass.core.toml.writing import format_key
+from windlass.errors import ExitCode, Interrupted, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ def pack(
     as_job: bool,
     time_limit: str,
     **values: str | int | bool | None,
-) -> None:
+) -> int:
     """Pack SOURCE into a data set: few large files with an index.
 
     Classes come from the folders, or from the column `label` of a table.
@@ -68,33 +69,33 @@ def pack(
     """
     from windlass.app.data.packing import pack_here, try_packing
     from windlass.app.data.room import find_room
-    from windlass.cli.data_words import show_packed, show_trial
+    from windlass.cli.data_words import judge_told, show_packed, show_trial
 
     options = _make_options(values)
     if site_name is not None and dry_run:
         _advise_on(output, source, site_name, options)
-        return
+        return int(ExitCode.OK)
     if site_name is not None:
-        _pack_at_site(output, source, target, site_name, options, time_limit if as_job else None)
-        return
+        return _pack_at_site(output, source, target, site_name, options, time_limit if as_job else None)
     place = Path(source).expanduser()
     if dry_run:
         trial = try_packing(place, options)
         if output.as_json:
             output.show_json({"trial": trial})
-            return
+            return int(ExitCode.OK)
         with open_session(output) as session:
             site = session.site(read_site_name(None))
             show_trial(output, trial, find_room(session, site), site.name)
-        return
+        return int(ExitCode.OK)
     into = Path(target).expanduser() if target else Path.cwd() / f"{_name_from(source)}-packed"
     with Progress(output, "packing") as progress:
         packed = pack_here(place, into, options, progress.update)
     if output.as_json:
         output.show_json({"packed": packed})
-        return
+        return judge_told(output, packed.told, source, packed.path)
     show_packed(output, packed)
     output.tell(f"next: windlass data send {into} --name {options.name or into.name} --on SITE")
+    return judge_told(output, packed.told, source, packed.path)
 
 
 def _advise_on(output: Output, source: str, site_name: str, options: "PackOptions") -> None:
@@ -113,10 +114,10 @@ def _advise_on(output: Output, source: str, site_name: str, options: "PackOption
 
 def _pack_at_site(
     output: Output, source: str, target: str | None, site_name: str, options: "PackOptions", time_limit: str | None
-) -> None:
+) -> int:
     from windlass.app.data.packing import pack_as_job, pack_there
     from windlass.app.data.sending import check_name
-    from windlass.cli.data_words import show_packed
+    from windlass.cli.data_words import judge_told, show_packed
 
     if target is not None:
         raise UsageError(
@@ -130,13 +131,14 @@ def _pack_at_site(
             record = pack_as_job(session, site, source, name, options, time_limit=time_limit)
             output.show_json({"run": record}) if output.as_json else output.show(record.run_id)
             output.tell(f"it is packed in job {record.job_id}; windlass logs -f {record.run_id} follows it")
-            return
+            return int(ExitCode.OK)
         packed: PackedSet = pack_there(session, site, source, name, options, progress.update)
     if output.as_json:
         output.show_json({"packed": packed})
-        return
+        return judge_told(output, packed.told, source, packed.path)
     show_packed(output, packed)
-    output.tell(f"in windlass.toml: [data.{name}]")
+    output.tell(f"in windlass.toml: [{format_key(('data', name))}]")
+    return judge_told(output, packed.told, source, packed.path)
 
 
 def _make_options(values: dict[str, str | int | bool | None]) -> "PackOptions":
@@ -189,7 +191,7 @@ def send(
     way: str | None,
     yes: bool,
     **values: str | int | bool | None,
-) -> None:
+) -> int:
     """Pack SOURCE on its way to a site, over its transfer node.
 
     Sent again, only what changed travels.
@@ -203,7 +205,7 @@ def send(
     """
     from windlass.app.data.sending import SendOptions, check_name
     from windlass.app.data.sending import send as send_set
-    from windlass.cli.data_words import read_size_bytes, show_sent
+    from windlass.cli.data_words import judge_told, read_size_bytes, show_sent
 
     name = name or _name_from(str(source.expanduser().absolute()))
     check_name(name)
@@ -219,15 +221,16 @@ def send(
         site = session.site(read_site_name(site_name))
         if background or way:
             send_otherwise(output, session, site, source.expanduser(), name, options, way)
-            return
+            return int(ExitCode.OK)
         decide = _make_decision(output, yes=yes)
         sent = send_set(
             session, site, source.expanduser(), name, options=options, progress=progress.update, decide=decide
         )
     if output.as_json:
         output.show_json({"sent": sent})
-        return
+        return judge_told(output, sent.told, str(source), sent.path)
     show_sent(output, sent)
+    return judge_told(output, sent.told, str(source), sent.path)
 
 
 def _make_decision(output: Output, *, yes: bool) -> "Callable[[Estimate], None]":
@@ -258,7 +261,7 @@ def _name_copy(path: str) -> str:
 @_ON
 @click.option("--extract", is_flag=True, help="As plain files.")
 @click.option(
-    "--force", is_flag=True, help="With --extract: among files that are there, and over those of the same name."
+    "--force", is_flag=True, help="Over files of the same name; with --extract also among files that are there."
 )
 @click.option("--streams", type=click.IntRange(1, 32), help="Connections at once.")
 @click.pass_obj
@@ -276,6 +279,7 @@ def get(
 
     Only what is not here yet travels.
     A data set comes into a folder that is new, empty, or holds it already.
+    Plain files are not written over others of the same name.
 
     \b
     Examples:

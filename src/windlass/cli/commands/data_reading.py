@@ -7,7 +7,7 @@ import click
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output, make_printable
 from windlass.cli.progress import Progress
-from windlass.errors import DataDamaged, ExitCode
+from windlass.errors import DataDamaged, DataFailed, ExitCode
 
 _ON = click.option(
     "--on",
@@ -72,9 +72,10 @@ def _tell_mending(what: str, site_name: str | None) -> str:
 @click.pass_obj
 def extract(
     output: Output, /, what: str, target: str, only: tuple[str, ...], site_name: str | None, force: bool
-) -> None:
+) -> int:
     """Unpack a data set, or some of its files.
 
+    Exit code 1 when not all of them are there as they were packed.
     With --on both the data set and the folder are at the site.
 
     \b
@@ -97,10 +98,8 @@ def extract(
             done = extract_there(session, site, path, target, only, force=force, progress=progress.update)
     if output.as_json:
         output.show_json({"extracted": done})
-        return
+        return int(ExitCode.FAILED if done.damaged or done.told else ExitCode.OK)
     output.show(done.path)
-    for line in done.told:
-        output.tell(f"note: {make_printable(line)}")
     kept = f"; {format_count(done.kept, 'file')} there already" if done.kept else ""
     output.tell(f"{format_count(done.files, 'file')}, {format_bytes(done.bytes)}{kept}")
     if done.damaged:
@@ -110,6 +109,14 @@ def extract(
             hint=f"windlass data {_tell_mending(what, site_name)} --anew",
             done="all others are there",
         )
+    if done.told:
+        raise DataFailed(
+            f"not all files of {what} are in {done.path} as they were packed",
+            details=[make_printable(line) for line in done.told],
+            hint="name an empty folder, or add --force to write over what is there",
+            done="all others are there",
+        )
+    return int(ExitCode.OK)
 
 
 @click.command("sample")

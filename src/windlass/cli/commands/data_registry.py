@@ -94,13 +94,14 @@ def register(
       windlass data register raw '$SCRATCH/raw' --description "as downloaded in May" --on narval
     """
     from windlass.app.data.sets import register_set
+    from windlass.core.toml.writing import format_key
 
     with open_session(output) as session:
         site = session.site(read_site_name(site_name))
         known = register_set(session, site, name, path, description=description, replace=replace)
     if output.as_json:
         output.show_json({"set": known})
-    output.tell(f"{name} is {known.set.path} at {site.name}; in windlass.toml: [data.{name}]")
+    output.tell(f"{name} is {known.set.path} at {site.name}; in windlass.toml: [{format_key(('data', name))}]")
 
 
 @click.command("unregister")
@@ -128,6 +129,7 @@ def remove(output: Output, /, names: tuple[str, ...], site_name: str | None, yes
     """Remove data sets at a site. One that a waiting or running run reads is refused.
 
     Of a name that `register` gave only the name goes.
+    Other files that lie in its folder are named, and stay.
 
     \b
     Examples:
@@ -163,7 +165,11 @@ def _ask(found: "list[Removed]", site: str) -> None:
 
 
 def _say_gone(one: "Removed") -> str:
-    return f"no name any more; {one.path} is as it was" if one.only_the_name else f"{one.path} is gone"
+    from windlass.cli.data_words import format_kept
+
+    if one.only_the_name:
+        return f"no name any more; {one.path} is as it was"
+    return f"the data set in {one.path} is gone{format_kept(one)}" if one.kept else f"{one.path} is gone"
 
 
 @click.command("share")

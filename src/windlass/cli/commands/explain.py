@@ -125,6 +125,8 @@ def _show(
         output.show_json(shown)
     else:
         output.show_words(_head(record))
+        if record.modules:
+            output.show_words(f"modules: {', '.join(record.modules)}")
         for diagnosis in diagnoses:
             output.show_words("\n".join(format_diagnosis(diagnosis)))
             if _is_ours(record):

@@ -62,6 +62,8 @@ def _describe_job(symptoms: Symptoms) -> Iterator[tuple[str, str]]:
         yield "memory a node", f"{job.asked_memory_mb} MB asked for{used}"
     yield "folder", record.folder
     yield "command", record.command
+    if record.modules:
+        yield "loaded", ", ".join(record.modules)
 
 
 def _describe_times(symptoms: Symptoms) -> Iterator[tuple[str, str]]:

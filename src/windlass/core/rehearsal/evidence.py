@@ -96,6 +96,7 @@ class Evidence:
     refusal: str | None = None  # what the pretended controller said
     written: tuple[Written, ...] = ()
     modules: tuple[str, ...] = ()  # what `module` was asked for
+    environment: str | None = None  # what the run would enter at the site
     samples: tuple[Sample, ...] = ()
     stand_ins: tuple[str, ...] = ()  # files of the site that were replaced by empty ones
     laptop_only: Mapping[str, str] = field(default_factory=dict)  # a path that was missed -> where it is on this laptop

@@ -164,6 +164,8 @@ def could_not_be_checked(evidence: Evidence) -> Iterator[Finding]:
     """What only the site has: its modules, its software, data that lies there. It was replaced or left out."""
     if evidence.modules:
         yield _not_checked(f"module {_list(evidence.modules)}", "the laptop's own software was used")
+    if evidence.environment is not None:
+        yield _not_checked(f"environment {evidence.environment}", "the laptop's own software was used")
     for path in evidence.stand_ins:
         yield _not_checked(path, "an empty file took its place")
     for one in evidence.samples:

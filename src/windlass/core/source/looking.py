@@ -69,7 +69,15 @@ class Looking:
         )
 
 
-def make_use(call: Call, kind: UseKind, hint: str, *, what: str | None = None, folder: str | None = None) -> Use:
+def make_use(
+    call: Call,
+    kind: UseKind,
+    hint: str,
+    *,
+    what: str | None = None,
+    folder: str | None = None,
+    cache: str | None = None,
+) -> Use:
     name = ".".join(part for part in call.name.split(".") if part.strip("*?"))
     short = ".".join(name.lstrip(".").split(".")[-1 if "*" in call.name else -2 :])
     return Use(
@@ -80,6 +88,7 @@ def make_use(call: Call, kind: UseKind, hint: str, *, what: str | None = None, f
         hint=make_shown(hint, longest=300),
         is_certain=call.place.is_certain and kind is UseKind.FETCH,
         folder=folder,
+        cache=cache,
     )
 
 

@@ -63,7 +63,7 @@ def _judge_hub(looking: Looking, call: Call) -> Use | None:
     named = looking.text_of(node) or "NAME"
     if last == "SentenceTransformer" and "/" not in named:
         named = f"sentence-transformers/{named}"  # where that library looks first
-    return make_use(call, UseKind.CACHED, f"hf download {named}")
+    return make_use(call, UseKind.CACHED, f"hf download {named}", cache="huggingface")
 
 
 def _judge_data(looking: Looking, call: Call) -> Use | None:
@@ -80,7 +80,7 @@ def _judge_data(looking: Looking, call: Call) -> Use | None:
         address = looking.module.find_beginning(files)
         return make_use(call, UseKind.CACHED, f"wget {address}") if address and goes_out(address) else None
     hint = f"hf download --repo-type dataset {name or 'NAME'}"
-    return make_use(call, UseKind.CACHED, hint)
+    return make_use(call, UseKind.CACHED, hint, cache="huggingface")
 
 
 def _judge_download_flag(looking: Looking, call: Call) -> Use | None:
@@ -104,6 +104,7 @@ def _judge_weights(looking: Looking, call: Call) -> Use | None:
     name, last = call.name, call.name.rpartition(".")[2]
     pretrained = call.keyword("pretrained")
     env = looking.variables
+    cache = "torch"
     if name.startswith("torchvision.models.") and (last[:1].islower() or last == "?"):
         weights = call.keyword("weights")
         wanted = looking.is_true(pretrained) or _names_weights(looking, weights) or _first_is_true(looking, call)
@@ -115,6 +116,7 @@ def _judge_weights(looking: Looking, call: Call) -> Use | None:
         wanted = wanted and call.keyword("pretrained_cfg_overlay") is None
         model = looking.text_of(call.argument(0, "model_name")) or "NAME"
         hint = in_python(f"import timm; timm.create_model({model!r}, pretrained=True)")
+        cache = "huggingface"
     elif last in {"vision_learner", "cnn_learner", "unet_learner"} and "fastai" in name:
         wanted = not looking.is_false(pretrained)
         hint = "run the script there once until the weights are in ~/.cache/torch/hub/checkpoints"
@@ -122,9 +124,10 @@ def _judge_weights(looking: Looking, call: Call) -> Use | None:
         weights = call.keyword("weights")
         wanted = weights is None or looking.module.find_constant(weights) == "imagenet"
         hint = in_python(f"import keras; keras.applications.{last}()")
+        cache = "keras"
     else:
         return None
-    return make_use(call, UseKind.CACHED, hint) if wanted else None
+    return make_use(call, UseKind.CACHED, hint, cache=cache) if wanted else None
 
 
 def _names_weights(looking: Looking, node: ast.expr | None) -> bool:
@@ -153,10 +156,13 @@ def _judge_torch_hub(looking: Looking, call: Call) -> Use | None:
         if looking.text_of(call.keyword("source")) == "local" or looking.is_local(call.argument(0, "repo_or_dir")):
             return None
         repository = looking.text_of(call.argument(0, "repo_or_dir")) or "REPOSITORY"
-        return make_use(call, UseKind.CACHED, in_python(f"import torch; torch.hub.load({repository!r}, …)"))
+        return make_use(
+            call, UseKind.CACHED, in_python(f"import torch; torch.hub.load({repository!r}, …)"), cache="torch"
+        )
     if call.name.endswith((".load_state_dict_from_url", "model_zoo.load_url", "torch.hub.download_url_to_file")):
         address = looking.text_of(call.argument(0, "url"))
-        return make_use(call, UseKind.CACHED, f"wget -P ~/.cache/torch/hub/checkpoints {address or 'ADDRESS'}")
+        hint = f"wget -P ~/.cache/torch/hub/checkpoints {address or 'ADDRESS'}"
+        return make_use(call, UseKind.CACHED, hint, cache="torch")
     return None
 
 

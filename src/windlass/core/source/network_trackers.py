@@ -20,7 +20,8 @@ def judge_tracker(looking: Looking, call: Call) -> Use | None:
         what = None if is_wandb else f"{reporter}'s report to wandb"
         return make_use(call, UseKind.TRACKER, '[run.env]\nWANDB_MODE = "offline"', what=what)
     if name in {"comet_ml.Experiment", "comet_ml.start", "comet_ml.ExistingExperiment"}:
-        if looking.is_false(call.keyword("online")) or looking.is_true(call.keyword("disabled")):
+        is_off = looking.is_false(call.keyword("online")) or looking.is_true(call.keyword("disabled"))
+        if is_off or (name == "comet_ml.start" and env.get("COMET_START_ONLINE", "").lower() in {"0", "false"}):
             return None
         return make_use(
             call, UseKind.TRACKER, "comet_ml.OfflineExperiment() in its place, and `comet upload` afterwards"

@@ -25,6 +25,7 @@ class Use:
     hint: str  # a command for the login node, or lines to paste
     is_certain: bool = False  # reached whenever the text is run
     folder: str | None = None  # where it keeps what it fetched, if that is another folder in each run
+    cache: str | None = None  # whose cache it looks in first: a folder below ROOT/caches
 
 
 def is_on(env: Mapping[str, str], *names: str) -> bool:

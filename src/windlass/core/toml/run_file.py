@@ -6,7 +6,19 @@ from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
-from windlass.core.run import SET, BuildPlace, Checkpoint, Data, Environment, Resources, RunSpec, Staging, Wheels
+from windlass.core.run import (
+    SET,
+    BuildPlace,
+    Checkpoint,
+    Data,
+    Environment,
+    Prefetch,
+    PrefetchPlace,
+    Resources,
+    RunSpec,
+    Staging,
+    Wheels,
+)
 from windlass.core.site import ChainStyle
 from windlass.core.toml.leaves import (
     check_env_name,
@@ -93,6 +105,13 @@ ENVIRONMENT: dict[str, Shape] = {
     "pack": flag(),
     "activate": text(),
 }
+PREFETCH: dict[str, Shape] = {
+    "command": text(),
+    "where": choice(PrefetchPlace),
+    "paths": Many(item=relative_path()),
+    "verify": text(),
+    "limit": duration(least=timedelta(seconds=1)),
+}
 DATA: dict[str, Shape] = {"source": line(), "stage": choice(Staging), "extract": flag()}
 CHECKPOINT: dict[str, Shape] = {
     "folder": line(),
@@ -113,6 +132,7 @@ SECTIONS: dict[str, Shape] = {
         check_name=check_name,
     ),
     "checkpoint": Table(fields=CHECKPOINT, kind=Checkpoint),
+    "prefetch": Table(fields=PREFETCH, kind=Prefetch),
 }
 OVERRIDES = Table(fields=SECTIONS)
 FILE = Table(fields={**SECTIONS, "site": Named(item=OVERRIDES, check_name=check_name)})

@@ -184,6 +184,7 @@ SOFTWARE: dict[str, Shape] = {
     "container_module": word(),
     "container_cache": line(),
     "container_home": line(),
+    "conda": line(),
     "always_load": Many(item=word()),
     "modules_on_login": flag(),
     "operating_system": line(),

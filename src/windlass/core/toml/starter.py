@@ -104,9 +104,9 @@ def _make_environment(seen: ProjectSeen) -> Iterator[str]:
     requirements = next((name for name in _REQUIREMENTS if name in seen.files), None)
     conda = next((name for name in _CONDA if name in seen.files), None)
     if requirements:
-        yield f"# venv = {format_string(requirements)}  # tells the checks what is in it; it is not built for you yet"
+        yield f"# venv = {format_string(requirements)}  # built at the site, once, when a run first needs it"
     if conda:
-        yield f"# conda = {format_string(conda)}  # tells the checks what is in it; it is not built for you yet"
+        yield f"# conda = {format_string(conda)}  # built at the site, once, when a run first needs it"
     yield '# activate = "source ~/env/bin/activate"  # an environment that you made at the site, once'
     yield '# modules = ["python/3.11"]  # what `module load` needs at the site'
 

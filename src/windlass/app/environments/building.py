@@ -1,0 +1,151 @@
+"""Building an environment at a site: on the login node, where it goes on without us, or as a job of its own."""
+
+import base64
+import json
+import shlex
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windlass.app.session import Session
+from windlass.app.working import LongWork, follow_there
+from windlass.core.codec import from_json
+from windlass.core.environment import Build, Built, Recipe
+from windlass.core.run import Environment, Wheels
+from windlass.core.site import Site
+from windlass.edges.environments import fetch_built
+from windlass.edges.host import Json
+from windlass.edges.site_work import Look, fetch_root
+from windlass.environments import KINDS
+from windlass.environments.venv import CHOSEN
+from windlass.errors import DiskFull, EnvironmentFailed, Interrupted, PlanError, WindlassError
+from windlass_job import wire
+
+if TYPE_CHECKING:
+    from windlass.core.record import RunRecord
+
+Tell = Callable[[int, str], None]  # how many lines it has said, and the last of them
+
+_JOB_TIME = "1h"
+_KINDS: dict[str, type[WindlassError]] = {"no-space": DiskFull, "stopped": Interrupted}
+_NOT_THERE = ("No matching distribution found", "Could not find a version")  # pip's words
+_HINTS = {
+    "no-wheel": "windlass wheels check --on {site} lists all that the wheelhouse lacks",
+    "no-space": "windlass env list --on {site}",
+    "no-network": 'wheels = "laptop" in [environment] downloads packages here and sends them',
+}
+
+
+def build_environment(
+    session: Session, site: Site, recipe: Recipe, *, again: bool = False, progress: Tell | None = None
+) -> Built:
+    """On the login node. What is built already is given as it is, unless `again`. Ctrl-C stops it there too."""
+    host = session.host(site)
+    found = None if again else fetch_built(host, fetch_root(host, site), recipe.id)
+    if found is not None:
+        return found
+    request = prepare_request(session, site, recipe, again=again)
+
+    def show(look: Look) -> None:
+        if look.done and progress is not None:
+            progress(look.done[0], look.words)
+
+    hint = f"windlass env build --on {site.name} --as-job"
+    work = LongWork(host=host, request=request, show=show, killed=EnvironmentFailed, hint=hint)
+    return read_built(site, recipe, follow_there(session, site, work))
+
+
+def build_as_job(
+    session: Session, site: Site, recipe: Recipe, *, time_limit: str = _JOB_TIME, again: bool = False
+) -> "RunRecord":
+    """The same as an ordinary run, for what is too much for a login node. It is in the queue when this returns."""
+    from windlass.app.planning import Wanted, plan_run
+    from windlass.app.running import start_run
+    from windlass.core.toml.layers import Flag
+
+    request = prepare_request(session, site, recipe, again=again, in_job=True)
+    zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
+    # In a file, not in the command: a list of packages may be longer than a command can be.
+    command = f"{shlex.quote(site.software.python)} -I {zipped} {wire.WORK_VERB} --request-file build.json"
+    settings = {"run.name": f"build-{recipe.kind}", "run.command": command, "resources.time": time_limit}
+    flags = tuple(Flag(key=key, value=value, option=key) for key, value in settings.items())
+    with tempfile.TemporaryDirectory(prefix="windlass-build-") as project:
+        Path(project, "build.json").write_text(json.dumps(request, sort_keys=True), encoding="utf-8")
+        wanted = Wanted(project=Path(project), site=site.name, flags=flags, enters=False)
+        return start_run(session, plan_run(session, wanted))
+
+
+def prepare_request(session: Session, site: Site, recipe: Recipe, *, again: bool = False, in_job: bool = False) -> Json:
+    """With where its packages come from decided, and what must be sent for it sent."""
+    if recipe.existing is not None:
+        raise PlanError(
+            f"{recipe.existing} is made elsewhere, and nothing is built for it",
+            hint="windlass plan shows how a job enters it",
+        )
+    build = KINDS[recipe.kind].make_build(_choose_wheels(session, site, recipe), site)
+    place, reaches = ("compute", site.rules.compute_internet) if in_job else ("login", site.rules.login_internet)
+    if build.needs_internet and reaches is False:
+        raise EnvironmentFailed(
+            f"{recipe.id} is built from the internet, and {place} nodes of {site.name} reach none",
+            hint=_HINTS["no-network"] if recipe.kind == "venv" else None,
+            done="nothing was built",
+        )
+    return make_request(site, recipe, build, again=again)
+
+
+def _choose_wheels(session: Session, site: Site, recipe: Recipe) -> Recipe:
+    """Not a part of what it is: the same environment may come from elsewhere tomorrow."""
+    if recipe.kind != "venv":
+        return recipe
+    from windlass.app.environments.wheels import choose_wheels
+
+    wanted = Environment(
+        modules=recipe.modules,
+        purge_modules=recipe.purge_modules,
+        wheels=Wheels(recipe.settings["wheels"]),
+        python=recipe.settings["python"] or None,
+    )
+    chosen = choose_wheels(session, site, wanted)
+    session.tell(f"packages: {chosen.reason}")
+    if chosen.wheels is Wheels.LAPTOP:
+        from windlass.app.environments.wheels_sent import bring_wheels
+
+        bring_wheels(session, site, recipe)
+    return replace(recipe, settings={**recipe.settings, CHOSEN: chosen.wheels.value})
+
+
+def make_request(site: Site, recipe: Recipe, build: Build, *, again: bool = False) -> Json:
+    """What `windlass_job/working/environments.py` reads."""
+    return {
+        "verb": "build-env",
+        "root": site.root,
+        "id": recipe.id,
+        "script": build.script,
+        "files": {name: base64.b64encode(content).decode() for name, content in build.files.items()},
+        "needs_bytes": build.needs_bytes,
+        "path": build.path,
+        "card": {"kind": recipe.kind, "modules": list(recipe.modules)},
+        "again": again,
+    }
+
+
+def read_built(site: Site, recipe: Recipe, result: Json) -> Built:
+    """The card, or the error in words."""
+    if result.get("ok"):
+        text = json.dumps(result["built"]).encode()
+        return from_json(text, Built, error=EnvironmentFailed, what=f"the card of {recipe.id}")
+    word, line = str(result.get("kind")), result.get("line")
+    is_absent = any(words in f"{line} {result.get('problem')}" for words in _NOT_THERE)
+    if word == "build-failed" and is_absent and site.software.wheelhouse:
+        word = "no-wheel"
+    if word == "no-network" and recipe.kind != "venv":
+        word = "build-failed"
+    kind = _KINDS.get(word, EnvironmentFailed)
+    raise kind(
+        f"{recipe.id} could not be built at {site.name}: {result.get('problem')}",
+        details=[str(one) for one in result.get("tail") or () if one != line][-8:],
+        hint=_HINTS.get(word, f"windlass env show {recipe.id} --log --on {site.name}").format(site=site.name),
+        done="the build was removed; an environment that was built before is as it was",
+    )

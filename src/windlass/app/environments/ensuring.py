@@ -1,0 +1,49 @@
+"""Before a run is submitted: its environment is built where it is missing, and packed where that is wanted."""
+
+from windlass.app.environments.building import Tell, build_as_job, build_environment
+from windlass.app.following import wait
+from windlass.app.planning import Planned, Wanted, plan_run
+from windlass.app.session import Session
+from windlass.core.environment import EnvironmentSeen
+from windlass.core.record import RunState
+from windlass.core.run import BuildPlace
+from windlass.errors import EnvironmentFailed
+
+
+def ensure_environment(
+    session: Session, wanted: Wanted, planned: Planned, *, force: bool = False, progress: Tell | None = None
+) -> Planned:
+    """The plan to submit: the same, or made again when something was built. Errors of checks come first."""
+    seen = planned.environment
+    if seen is None or (planned.errors and not force) or not wanted.may_build:
+        return planned
+    if seen.is_missing:
+        _build(session, planned, seen, progress)
+        planned = plan_run(session, wanted)  # what was built is checked too: its Python, its GPU code
+    _pack(session, planned)
+    return planned
+
+
+def _build(session: Session, planned: Planned, seen: EnvironmentSeen, progress: Tell | None) -> None:
+    site, recipe = planned.site, seen.recipe
+    session.tell(f"building   {recipe.id} at {site.name}: it is not there yet")
+    if planned.spec.environment.build is not BuildPlace.JOB:
+        build_environment(session, site, recipe, progress=progress)
+        return
+    record = build_as_job(session, site, recipe)
+    session.tell(f"building   as run {record.run_id}, job {record.job_id}: waiting for it")
+    ended = wait(session, record)
+    if ended.state is not RunState.DONE:
+        raise EnvironmentFailed(
+            f"{recipe.id} could not be built at {site.name}: the job that builds it ended as {ended.state}",
+            hint=f"windlass logs {record.run_id}",
+            done="nothing was submitted; an environment that was built before is as it was",
+        )
+
+
+def _pack(session: Session, planned: Planned) -> None:
+    if planned.environment is None or not planned.spec.environment.pack:
+        return
+    from windlass.app.environments.packing import pack_where_wanted
+
+    pack_where_wanted(session, planned.site, planned.environment)

@@ -1,0 +1,90 @@
+"""`env lock`: every package with its version and the sum of its wheel, so that the next build is the same one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass.app.environments.seen import make_reader, read_recipe
+from windlass.app.environments.wheels import make_question
+from windlass.app.session import Session
+from windlass.core.run import Environment
+from windlass.core.site import Site
+from windlass.core.wheels.platform import make_platform
+from windlass.core.wheels.requirements import read_requirements
+from windlass.edges.environments import fetch_built
+from windlass.edges.files import explain, save_file
+from windlass.edges.laptop_pip import Pinned, run_resolution
+from windlass.edges.site_wheels import fetch_site_python
+from windlass.edges.site_work import fetch_root
+from windlass.errors import EnvironmentNotFound, UsageError
+
+_HEAD = "# locked by windlass env lock"
+_TOOLS = frozenset({"pip", "setuptools", "wheel"})  # of the venv itself: pip refuses to pin them by sum
+
+
+@dataclass(frozen=True, kw_only=True)
+class Locked:
+    path: Path
+    packages: tuple[Pinned, ...]
+    platform: str  # in words
+    source: str
+
+
+def lock_resolved(session: Session, site: Site, environment: Environment, project: Path, target: Path) -> Locked:
+    """What pip on this laptop would take for the site's Python today."""
+    name = environment.venv
+    if name is None:
+        raise UsageError("[environment] names no venv", hint='venv = "requirements.txt"; or: windlass env lock FILE')
+    found = read_requirements(name, make_reader(project))
+    python = fetch_site_python(session.host(site), site, make_question(environment, site))
+    platform = make_platform(python.version, python.machine, python.glibc)
+    pins = run_resolution(found, platform, session.tell)
+    return _save(Locked(path=target, packages=pins, platform=str(platform), source=name), site)
+
+
+def lock_built(session: Session, site: Site, environment: Environment, project: Path, target: Path) -> Locked:
+    """What is in the environment that was built at the site; without sums, which only its wheels had."""
+    recipe = read_recipe(environment, site, project)
+    host = session.host(site)
+    built = fetch_built(host, fetch_root(host, site), recipe.id) if recipe else None
+    if recipe is None or built is None:
+        raise EnvironmentNotFound(
+            f"{recipe.id if recipe else 'the environment'} is not built at {site.name}",
+            hint=f"windlass env build --on {site.name}; or leave out --built",
+        )
+    pins = [
+        Pinned(name=name, version=version, sha256=None)
+        for name, version in sorted(built.packages.items())
+        if name not in _TOOLS
+    ]
+    words = f"Python {built.python or 'unknown'} on {built.platform or 'an unknown processor'}"
+    return _save(Locked(path=target, packages=tuple(pins), platform=words, source=built.id), site)
+
+
+def is_ours(path: Path) -> bool:
+    """Nothing is there, or what an earlier lock wrote."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.readline().startswith(_HEAD)
+    except FileNotFoundError:
+        return True
+    except OSError as problem:
+        raise explain(problem, path) from problem
+
+
+def format_lock(pins: Iterable[Pinned], head: str) -> str:
+    """In pip's own format."""
+    lines = [f"{_HEAD} {head}\n"]
+    for pin in pins:
+        end = f" \\\n    --hash=sha256:{pin.sha256}" if pin.sha256 else ""
+        lines.append(f"{pin.name}=={pin.version}{end}\n")
+    return "".join(lines)
+
+
+def _save(locked: Locked, site: Site) -> Locked:
+    head = f"from {locked.source} for {locked.platform} ({site.name})"
+    try:
+        save_file(locked.path, format_lock(locked.packages, head).encode(), mode=None)
+    except OSError as problem:
+        raise explain(problem, locked.path) from problem
+    return locked

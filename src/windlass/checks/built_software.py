@@ -1,0 +1,76 @@
+"""Whether what was built fits the GPUs: by what the environment itself says, not by a table."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from windlass.core.case import Case
+from windlass.core.finding import Finding, Severity
+from windlass.core.source.gpu_builds import find_last_working, format_capability
+from windlass.core.source.software import find_gpu_kinds
+
+_CODE = re.compile(r"(sm|compute)_(\d+)[a-z]?")
+
+
+def environment_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
+    """The environment that was built for this run holds no code for this GPU: seen in its own libraries.
+
+    The training would stop at its first operation on the GPU with: CUDA error: no kernel image is available for
+    execution on the device.
+    """
+    built = case.environment.built if case.environment is not None else None
+    if built is None or not case.plan.gpus_per_node:
+        return
+    for framework, code in sorted(built.gpu_code.items()):
+        for kind, capability in find_gpu_kinds(case):
+            if not code or _runs_on(code, capability):
+                continue
+            yield Finding(
+                code="C323",
+                severity=Severity.ERROR,
+                message=(
+                    f"{framework} {built.packages.get(framework, '')} in {built.id} has code for {', '.join(code)}, "
+                    f"and {kind} needs sm_{capability} ({format_capability(capability)})"
+                ).replace("  ", " "),
+                hint=_advise(case, framework, capability),
+                fact=f"gpu_code in env.json of {built.id} at {case.site.name}",
+            )
+            break
+
+
+def environment_is_for_processors_only(case: Case) -> Iterator[Finding]:
+    """GPUs are asked for, and the environment was built with a framework that cannot use any."""
+    built = case.environment.built if case.environment is not None else None
+    if built is None or not case.plan.gpus_per_node:
+        return
+    torch = built.packages.get("torch", "")
+    found = "torch " + torch if torch.endswith("+cpu") else "tensorflow-cpu" * ("tensorflow-cpu" in built.packages)
+    if found:
+        yield Finding(
+            code="C324",
+            severity=Severity.WARNING,
+            message=f"{found} in {built.id} is the build for processors, and the run asks for GPUs",
+            hint="name a build with CUDA in the requirements, then: windlass env build",
+            fact=f"packages in env.json of {built.id} at {case.site.name}",
+        )
+
+
+def _runs_on(code: Sequence[str], capability: int) -> bool:
+    """Code for 8.0 runs on 8.6 and not the other way round; PTX is compiled for whatever is newer."""
+    for one in code:
+        match = _CODE.fullmatch(one)
+        if match is None:  # a word that is not known is not held against it
+            return True
+        number = int(match[2])
+        is_same_line = number // 10 == capability // 10 or match[1] == "compute"
+        if is_same_line and number <= capability:
+            return True
+    return False
+
+
+def _advise(case: Case, framework: str, capability: int) -> str:
+    if framework != "torch":
+        return f"a release of {framework} with code for sm_{capability}, or another kind of GPU (resources.gpu)"
+    software = case.site.software
+    own, other = find_last_working([capability], driver=software.driver, cuda=software.cuda)
+    names = [f"torch=={one.name}" for one in (own, other) if one is not None]
+    return f"{' or '.join(names)}, then: windlass env build" if names else "another kind of GPU (resources.gpu)"

@@ -1,0 +1,67 @@
+"""`windlass env lock`: the packages of an environment with their versions and sums, as one file."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from windlass.cli.opening import open_session, read_site_name
+from windlass.cli.output import Output
+from windlass.errors import UsageError
+
+_LOCK = "requirements.lock"
+
+
+@click.command("lock")
+@click.argument("file", required=False)
+@click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
+@click.option("--built", "from_built", is_flag=True, help="What is in the one that was built at the site.")
+@click.option("-o", "--output", "target", metavar="FILE", default=_LOCK, show_default=True, help="Where to write it.")
+@click.option("--force", is_flag=True, help="Also over a file that Windlass did not write.")
+@click.pass_obj
+def lock(output: Output, /, file: str | None, site_name: str | None, from_built: bool, **values: Any) -> None:
+    """Pin every package for the site's Python and processor, in pip's format with the sums of the wheels.
+
+    FILE: requirements.txt, pyproject.toml[EXTRA] or uv.lock; default: `venv` of [environment].
+    Versions are chosen by pip on this laptop. Nothing is built or sent.
+
+    \b
+    Examples:
+      windlass env lock --on narval
+      windlass env lock --built --on narval     as it was built there
+    """
+    from windlass.app.environments.locking import lock_built, lock_resolved
+    from windlass.app.environments.wheels import load_environment, locate, override
+    from windlass.app.projects import find_project_folder
+
+    project, target = find_project_folder(Path.cwd(), os.environ), Path(values["target"])
+    _refuse_foreign(target, force=values["force"])
+    with open_session(output) as session:
+        site = session.site(read_site_name(site_name))
+        environment = load_environment(session, project, site.name)
+        if file is not None:
+            project, file = locate(file, project, Path.cwd())
+        environment = override(environment, file=file)
+        make = lock_built if from_built else lock_resolved
+        locked = make(session, site, environment, project, target)
+    if output.as_json:
+        output.show_json({"locked": locked})
+        return
+    output.show(str(locked.path))
+    output.tell(
+        f"{len(locked.packages)} packages of {locked.source} for {locked.platform}; "
+        f'in windlass.toml: [environment] venv = "{locked.path}"'
+    )
+
+
+def _refuse_foreign(target: Path, *, force: bool) -> None:
+    """A lock of somebody else's is not written over by a slip."""
+    from windlass.app.environments.locking import is_ours
+
+    if not force and not is_ours(target):
+        raise UsageError(
+            f"{target} is there, and Windlass did not write it",
+            hint=f"windlass env lock -o OTHER, or --force to write over {target}",
+            done="nothing was written",
+        )

@@ -1,0 +1,96 @@
+"""Environments as people read them: rows, cards, and the last line of a build that goes on."""
+
+import time
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from windlass.cli.output import Output, make_printable
+from windlass.core.environment import Built
+from windlass.core.units import format_bytes
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from windlass.app.environments.registry import RemovedEnvironment
+
+HEAD = ("ID", "KIND", "PYTHON", "PACKAGES", "FILES", "SIZE", "BUILT", "PACKED")
+_TELL_S = 30.0  # where nobody watches a terminal, a log must not fill with lines
+
+
+class BuildLines:
+    """`update(lines, last)`: on a terminal the last line of the build, elsewhere one of them now and then."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._status: Status | None = None
+        self._since = self._told = time.monotonic()
+
+    def __enter__(self) -> "BuildLines":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def update(self, lines: int, words: str) -> None:
+        now = time.monotonic()
+        text = f"{now - self._since:4.0f} s  {make_printable(words)[:100]}"
+        if self._output.is_terminal:
+            self._show(text)
+        elif now - self._told > _TELL_S:
+            self._told = now
+            self._output.tell(f"building   {text}")
+
+    def _show(self, text: str) -> None:
+        from rich.markup import escape
+
+        if self._status is None:
+            from rich.console import Console
+            from rich.status import Status
+
+            self._status = Status(escape(text), console=Console(stderr=True))
+            self._status.start()
+        self._status.update(escape(text))
+
+
+def format_built(built: Built) -> str:
+    """venv-3f2a9c1b7d: Python 3.11.4, 24 packages, 5,120 files, 1.2 GB"""
+    python = f"Python {built.python}, " if built.python else ""
+    packages = f"{len(built.packages)} packages, " if built.packages else ""
+    return f"{built.id}: {python}{packages}{built.files:,} files, {format_bytes(built.bytes)}"
+
+
+def format_removed(removed: "RemovedEnvironment") -> str:
+    return f"{removed.id}: {removed.files:,} files, {format_bytes(removed.bytes)}"
+
+
+def make_row(built: Built) -> tuple[str, ...]:
+    packages = str(len(built.packages)) if built.packages else ""
+    made = datetime.fromtimestamp(built.made).strftime("%Y-%m-%d %H:%M")
+    packed = "yes" if built.packed else ""
+    size = format_bytes(built.bytes)
+    return (built.id, built.kind, built.python or "", packages, f"{built.files:,}", size, made, packed)
+
+
+def show_built(output: Output, built: Built) -> None:
+    rows = {
+        "environment": built.id,
+        "where": built.path,
+        "python": built.python,
+        "modules": " ".join(built.modules),
+        "platform": " ".join(part for part in (built.platform, built.glibc and f"glibc {built.glibc}") if part),
+        "size": f"{built.files:,} files, {format_bytes(built.bytes)}",
+        "built": datetime.fromtimestamp(built.made).strftime("%Y-%m-%d %H:%M"),
+        "packed": built.packed,
+        "image": " ".join(part for part in (built.source, built.digest) if part),
+        **{f"GPU code of {name}": " ".join(code) for name, code in sorted(built.gpu_code.items())},
+    }
+    width = max(len(name) for name in rows) + 2
+    for name, value in rows.items():
+        if value:
+            output.show(f"{name:<{width}}{make_printable(value)}")
+    for name, version in sorted(built.packages.items()):
+        output.show(f"{make_printable(name)}=={make_printable(version)}")

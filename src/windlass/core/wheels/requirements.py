@@ -1,0 +1,184 @@
+"""What a project asks for: requirements.txt with all that it includes, pyproject.toml, uv.lock; as one flat list."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from windlass.core.wheels.names import normal_name
+from windlass.core.wheels.platform import Platform, make_markers
+from windlass.errors import RequirementsInvalid
+
+ReadFile = Callable[[str], str | None]  # the text of a file of the project; None: there is none
+
+_FILE = re.compile(r"(?P<path>[^\[\]]*?(?P<base>[^/\[\]]+))(?:\[(?P<extras>[^\[\]]*)\])?")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
+_HASH = re.compile(r" \\\n    --hash=[a-z0-9]+:[0-9a-fA-F]+")
+_SECRET_QUERY = re.compile(r"(?i)([?&][^=&\s]*(?:token|key|secret|password|auth|sig)[^=&\s]*=)[^&\s]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One requirement, where it stands."""
+
+    requirement: Requirement
+    where: str  # "requirements.txt:3"
+    hashes: tuple[str, ...] = ()  # "sha256:..."
+
+    @property
+    def name(self) -> str:
+        return normal_name(self.requirement.name)
+
+    def __str__(self) -> str:
+        return str(self.requirement)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """A line about where packages come from: the name of the option without dashes, and its value."""
+
+    name: str  # "index-url", "extra-index-url", "find-links", "no-index", "pre", ...
+    value: str = ""
+    where: str = ""
+
+    @property
+    def has_credentials(self) -> bool:
+        return hide_credentials(self.value) != self.value
+
+    def __str__(self) -> str:
+        return f"--{self.name} {hide_credentials(self.value)}".rstrip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirements:
+    """All of them, flat."""
+
+    file: str
+    lines: tuple[Line, ...] = ()
+    constraints: tuple[Line, ...] = ()
+    options: tuple[Option, ...] = ()
+    told: tuple[str, ...] = ()  # what was left out, and why
+
+    @property
+    def has_hashes(self) -> bool:
+        return bool(self.lines) and all(line.hashes for line in self.lines)
+
+
+def is_requirements(name: str) -> bool:
+    """Whether a `venv` names a file that lists packages; False: a folder at the site."""
+    match = _FILE.fullmatch(name)
+    return match is not None and _find_reader(match["base"]) is not None
+
+
+def read_requirements(name: str, read: ReadFile) -> Requirements:
+    """name: as in [environment] venv: a file, with extras or groups behind it as in pyproject.toml[train]."""
+    match = _FILE.fullmatch(name.strip())
+    reader = _find_reader(match["base"]) if match else None
+    if match is None or reader is None:
+        raise RequirementsInvalid(
+            f"{name!r} is no list of packages that Windlass reads",
+            hint='venv = "requirements.txt", "pyproject.toml", "pyproject.toml[train]" or "uv.lock"',
+        )
+    path, extras = match["path"], _split_extras(match["extras"])
+    text = read(path)
+    if text is None:
+        raise RequirementsInvalid(
+            f"there is no file {path} in the project, or it cannot be read as text",
+            hint=f"pip freeze > {path}" if path.endswith(".txt") else None,
+        )
+    return replace(reader(path, text, extras, read), file=name)
+
+
+def make_line(text: str, where: str, hashes: tuple[str, ...] = ()) -> Line:
+    """Or an error for people."""
+    try:
+        return Line(requirement=Requirement(text), where=where, hashes=hashes)
+    except (InvalidRequirement, RecursionError) as problem:
+        first = str(problem).splitlines()[0]
+        raise RequirementsInvalid(
+            f"{where}: {hide_credentials(text)!r} is no requirement: {hide_credentials(first)}",
+            hint='as in "numpy==1.26.4" or "torch>=2.1,<2.5"',
+        ) from None
+
+
+def list_for(lines: Iterable[Line], platform: Platform) -> tuple[Line, ...]:
+    """Those whose markers hold there."""
+    markers = make_markers(platform)
+    return tuple(line for line in lines if holds(line.requirement, markers))
+
+
+def holds(requirement: Requirement, markers: dict[str, str], extra: str = "") -> bool:
+    """markers: of `make_markers`."""
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+
+    if requirement.marker is None:
+        return True
+    try:
+        return requirement.marker.evaluate({**markers, "extra": extra})
+    except (UndefinedComparison, UndefinedEnvironmentName):  # it says nothing that can be compared: pip takes it too
+        return True
+
+
+def format_requirements(found: Requirements, *, with_indexes: bool = False) -> str:
+    """One flat file for pip at the site. Where packages come from is left out, or told without credentials."""
+    lines = [_format_option(one) for one in found.options if with_indexes or not _is_about_indexes(one)]
+    return "".join(f"{line}\n" for line in (*lines, *map(format_line, found.lines)))
+
+
+def strip_hashes(text: str) -> str:
+    """Of what `format_requirements` made: the wheels of a site are other builds than those of an index."""
+    return _HASH.sub("", text)
+
+
+def format_constraints(found: Requirements) -> str:
+    """Empty where there are none."""
+    return "".join(f"{format_line(line)}\n" for line in found.constraints)
+
+
+def format_for_laptop(found: Requirements) -> str:
+    """The same with all that is known of indexes, credentials too: for pip on the laptop, and no other eyes."""
+    forms = ("no-binary", "only-binary", "prefer-binary")  # here only wheels are taken
+    lines = [f"--{one.name} {one.value}".rstrip() for one in found.options if one.name not in forms]
+    return "".join(f"{line}\n" for line in (*lines, *map(format_line, found.lines)))
+
+
+def format_line(line: Line) -> str:
+    return " \\\n    ".join((str(line.requirement), *(f"--hash={one}" for one in line.hashes)))
+
+
+def hide_credentials(text: str) -> str:
+    """https://user:word@host/ -> https://***@host/"""
+    return _SECRET_QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", text))
+
+
+def _is_about_indexes(option: Option) -> bool:
+    return option.name not in ("pre", "no-binary", "only-binary", "prefer-binary")
+
+
+def _format_option(option: Option) -> str:
+    if option.has_credentials:
+        raise RequirementsInvalid(
+            f"{option.where}: {option} has credentials, and those are not sent to a site",
+            hint='wheels = "laptop" in [environment]: then packages are downloaded here, with your credentials',
+        )
+    return str(option)
+
+
+def _split_extras(text: str | None) -> tuple[str, ...]:
+    return tuple(word for part in (text or "").split(",") if (word := part.strip()))
+
+
+Reader = Callable[[str, str, tuple[str, ...], ReadFile], Requirements]
+
+
+def _find_reader(base: str) -> Reader | None:
+    from windlass.core.wheels.projects import read_project
+    from windlass.core.wheels.texts import read_text
+    from windlass.core.wheels.uv_locks import read_uv_lock
+
+    if base == "pyproject.toml":
+        return read_project
+    if base == "uv.lock":
+        return read_uv_lock
+    return read_text if base.endswith((".txt", ".in", ".lock")) else None

@@ -1,0 +1,139 @@
+"""Environments from wheels alone: a wheelhouse without any network, and wheels that came by way of the laptop."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Places
+from tests.environments.houses import make_wheel, serve_index
+from windlass.app.environments.building import build_environment
+from windlass.app.environments.locking import lock_built
+from windlass.app.environments.seen import read_recipe
+from windlass.app.session import Session
+from windlass.core.environment import Built
+from windlass.core.run import Environment, Wheels
+from windlass.edges.folders import find_folders
+from windlass.edges.site_files import add_site
+from windlass.errors import WheelsMissing
+
+_NO_NETWORK = ("unshare", "--net")
+_RUN_FILE = '[run]\ncommand = "python train.py"\n[environment]\nvenv = "requirements.txt"\n'
+
+
+@pytest.fixture(autouse=True)
+def _no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip knows of none but those that a test names."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def project(places: Places, tmp_path: Path) -> Path:
+    text = f'root = "{places.home}/root"\n[software]\nslurm_path = "@pocket"\nwheelhouse = "{places.home}/wheelhouse"\n'
+    add_site("house", text, find_folders(os.environ))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "windlass.toml").write_text(_RUN_FILE)
+    return folder
+
+
+@pytest.fixture
+def session(project: Path) -> Iterator[Session]:
+    with Session(folders=find_folders(os.environ), environ=os.environ) as opened:
+        yield opened
+
+
+def run(words: list[str], project: Path) -> subprocess.CompletedProcess[str]:
+    """A command of ours where nothing outside of this machine, and no index, can be reached."""
+    argv = [*_NO_NETWORK, sys.executable, "-m", "windlass", *words, "--on", "house"]
+    return subprocess.run(argv, cwd=project, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(
+    subprocess.run([*_NO_NETWORK, "true"], capture_output=True, check=False).returncode != 0,
+    reason="network namespaces are not allowed here",
+)
+def test_without_a_network_it_comes_from_the_wheelhouse_and_a_wheel_that_is_gone_breaks_nothing(
+    project: Path, places: Places
+) -> None:
+    house = places.home / "wheelhouse"
+    make_wheel(house / "generic", "tree", "0.2")
+    make_wheel(house / "gentoo", "net", "2.1+cc", needs=("tree",))
+    (project / "requirements.txt").write_text("net==2.1\n")
+
+    before = run(["wheels", "check"], project)
+    first = run(["env", "build"], project)
+    next(house.rglob("tree-*.whl")).unlink()
+    after = run(["wheels", "check"], project)
+    second = run(["env", "build", "--again"], project)
+    (python,) = (places.home / "root" / "envs").glob("venv-*/current/bin/python")
+    used = subprocess.run([python, "-c", "import net, tree; print(net.version)"], capture_output=True, text=True)
+
+    assert (before.returncode, first.returncode) == (0, 0), before.stderr + first.stderr
+    assert (after.returncode, second.returncode) == (1, 1), second.stderr
+    assert "tree" in after.stdout
+    assert "distribution found for tree" in second.stderr
+    assert "windlass wheels check --on house" in second.stderr
+    assert used.stdout == "2.1+cc\n", used.stderr
+
+
+def build(session: Session, project: Path, venv: str) -> Built:
+    site = session.site("house")
+    environment = Environment(venv=venv, wheels=Wheels.LAPTOP)
+    recipe = read_recipe(environment, site, project)
+    assert recipe is not None
+    return build_environment(session, site, recipe)
+
+
+def test_pins_of_a_lock_are_downloaded_here_sent_and_installed_by_their_sums(
+    session: Session, project: Path, places: Places, tmp_path: Path
+) -> None:
+    wheels = [make_wheel(tmp_path / "index" / "net", "net", "2.1", needs=("tree>=0.1",))]
+    wheels.append(make_wheel(tmp_path / "index" / "tree", "tree", "0.2"))
+    site = session.site("house")
+
+    with serve_index(tmp_path / "index") as address:
+        (project / "uv.lock").write_text(_make_lock(address, wheels))
+        built = build(session, project, "uv.lock")
+    environment = Environment(venv="uv.lock", wheels=Wheels.LAPTOP)
+    locked = lock_built(session, site, environment, project, project / "requirements.lock")
+
+    assert {name: built.packages[name] for name in ("net", "tree")} == {"net": "2.1", "tree": "0.2"}
+    assert (places.home / "root" / "wheels" / built.id / wheels[0].name).is_file()
+    assert [(pin.name, pin.version) for pin in locked.packages] == [("net", "2.1"), ("tree", "0.2")]
+
+
+def test_a_wheel_that_is_not_what_was_locked_is_not_sent(session: Session, project: Path, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path / "index" / "net", "net", "2.1")
+    with serve_index(tmp_path / "index") as address:
+        (project / "uv.lock").write_text(_make_lock(address, [wheel]))
+        make_wheel(tmp_path / "index" / "net", "net", "2.1", body="# by somebody else")
+
+        with pytest.raises(WheelsMissing, match="not what the list of packages names") as caught:
+            build(session, project, "uv.lock")
+
+    assert "nothing was sent" in str(caught.value.done)
+
+
+def _make_lock(index: str, wheels: list[Path]) -> str:
+    """As uv writes it."""
+    first = "net"
+    lines = [
+        'version = 1\n\n[[package]]\nname = "mine"\nversion = "0.1.0"\nsource = { virtual = "." }',
+        f'dependencies = [{{ name = "{first}" }}]',
+    ]
+    for wheel in wheels:
+        name, version, *_ = wheel.name.split("-")
+        needs = '{ name = "tree" }' if name == first and len(wheels) > 1 else ""
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        lines += [
+            f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ registry = "{index}" }}',
+            f"dependencies = [{needs}]",
+            f'wheels = [{{ url = "{index}/{name}/{wheel.name}", hash = "sha256:{digest}" }}]',
+        ]
+    return "\n".join(lines)

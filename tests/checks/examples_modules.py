@@ -1,0 +1,57 @@
+"""C320 and C321: whether modules can be loaded, and whether the environment was built for this Python."""
+
+from dataclasses import replace
+
+from tests.builders import PLAN, SPEC
+from tests.checks.cases import Example, case
+from windlass.core.case import Case
+from windlass.core.environment import Built, Entering, EnvironmentSeen, Recipe
+from windlass.core.modules.trial import ModulesSeen
+from windlass.core.run import Environment
+
+UNKNOWN = ModulesSeen(
+    failed="PyTorch/9", said='The following module(s) are unknown: "PyTorch/9"', is_absent=True, near=("PyTorch/2.1",)
+)
+REFUSED = ModulesSeen(failed="cuda-driver", said="this module is for compute nodes")
+OLD_PYTHON = ModulesSeen(loaded=("python/3.9.6",), python="3.9.6", brings_python=True)
+
+
+def tried(seen: ModulesSeen | None) -> Case:
+    return replace(case(plan=replace(PLAN, modules=("gcc/12", "PyTorch/9"))), modules=seen)
+
+
+def built(*, kind: str = "venv", wanted: str | None = None, seen: ModulesSeen | None = None) -> Case:
+    """An environment made for Python 3.11.4."""
+    there = EnvironmentSeen(
+        recipe=Recipe(kind=kind),
+        entering=Entering(),
+        built=Built(id=f"{kind}-1", kind=kind, path="/p", python="3.11.4", modules=("python/3.11",)),
+        is_asked=True,
+    )
+    spec = replace(SPEC, environment=Environment(python=wanted))
+    return replace(case(spec=spec, plan=replace(PLAN, modules=("python",))), environment=there, modules=seen)
+
+
+EXAMPLES = {
+    "C320": Example(
+        trips=tried(UNKNOWN),
+        passes=tried(ModulesSeen(loaded=("gcc/12.3", "PyTorch/9"))),
+        says="alpha does not load the module PyTorch/9: "
+        'The following module(s) are unknown: "PyTorch/9"; there are: PyTorch/2.1',
+        also_trips=(tried(REFUSED), tried(replace(UNKNOWN, load=("gcc/12", "PyTorch/2.1")))),
+        also_passes=(tried(None),),
+    ),
+    "C321": Example(
+        trips=built(seen=OLD_PYTHON),
+        passes=built(seen=replace(OLD_PYTHON, python="3.11.9")),
+        says="the environment at alpha was built for Python 3.11.4; with python python3 is 3.9.6",
+        also_trips=(built(wanted="3.12"), built(kind="conda", wanted="3.10.2")),
+        also_passes=(
+            built(wanted="3.11", seen=None),
+            built(wanted="3"),
+            built(seen=replace(OLD_PYTHON, brings_python=False)),  # the system's own, which a venv does not use
+            built(kind="conda", seen=OLD_PYTHON),
+            case(),
+        ),
+    ),
+}

@@ -1,0 +1,1 @@
+whatis("Description: Training loops for PyTorch")

@@ -1,0 +1,1 @@
+whatis("Description: Tensors and networks on GPUs")

@@ -1,0 +1,192 @@
+"""venv: what is read, what identifies it, what is built, and how a job goes in; the shell is run by bash itself."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.builders import SITE
+from windlass.core.environment import Entering, Recipe, make_path
+from windlass.core.run import BuildPlace, Environment, Wheels
+from windlass.core.site import Software
+from windlass.environments import KINDS
+from windlass.environments.venv import CHOSEN
+from windlass.environments.venv_script import CHECK
+from windlass.errors import PlanError, WindlassError
+from windlass_job import wire
+
+VENV = KINDS["venv"]
+HOUSE = replace(SITE, software=Software(wheelhouse="/house"))
+FILES = {
+    "requirements.txt": "-r more.txt\n-c limits.txt\nnumpy==1.26.4 --hash=sha256:aa --hash=sha256:bb\n",
+    "more.txt": "tqdm --hash=sha256:cc\n",
+    "limits.txt": "tqdm<5\n",
+    "pyproject.toml": '[project]\nname = "mine"\nversion = "1"\ndependencies = ["tqdm>=4"]\n',
+}
+
+
+def read(environment: Environment, files: dict[str, str] = FILES) -> Recipe:
+    recipe = VENV.read(environment, HOUSE, files.get)
+    assert recipe is not None
+    return recipe
+
+
+def enter(environment: Environment, recipe: Recipe) -> Entering:
+    return VENV.enter(environment, recipe, make_path(recipe, "/root"), HOUSE)
+
+
+def check_bash(lines: str) -> None:
+    done = subprocess.run(["bash", "-n"], input=lines, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_without_a_venv_has_none() -> None:
+    assert VENV.read(Environment(conda="environment.yml"), SITE, FILES.get) is None
+
+
+def test_all_that_a_list_includes_is_in_the_recipe() -> None:
+    recipe = read(Environment(venv="requirements.txt"))
+
+    assert "numpy==1.26.4" in recipe.files["requirements.txt"]
+    assert "tqdm" in recipe.files["requirements.txt"]
+    assert recipe.files["constraints.txt"] == "tqdm<5\n"
+
+
+def test_the_dependencies_of_a_project_are_enough() -> None:
+    assert read(Environment(venv="pyproject.toml")).files["requirements.txt"] == "tqdm>=4\n"
+
+
+def test_what_changes_the_environment_changes_its_identity() -> None:
+    wanted = Environment(venv="requirements.txt")
+    others = (
+        replace(wanted, modules=("python/3.11",)),
+        replace(wanted, python="3.11"),
+        replace(wanted, system_packages=True),
+        replace(wanted, wheels=Wheels.PYPI),
+        replace(wanted, venv="pyproject.toml"),
+    )
+
+    assert len({read(one).id for one in (wanted, *others)}) == 6
+    assert read(wanted).id == read(replace(wanted, pack=True)).id
+    assert read(wanted, {**FILES, "limits.txt": "tqdm<4\n"}).id != read(wanted).id
+    assert read(wanted, {**FILES, "README": "else"}).id == read(wanted).id
+
+
+def test_it_sees_the_packages_of_modules_where_there_are_modules() -> None:
+    assert read(Environment(venv="requirements.txt")).settings["system"] == "no"
+    assert read(Environment(venv="requirements.txt", modules=("torch",))).settings["system"] == "yes"
+    alone = Environment(venv="requirements.txt", modules=("torch",), system_packages=False)
+    assert read(alone).settings["system"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        (Environment(venv="missing.txt"), "there is no file missing.txt"),
+        (Environment(venv="requirements.txt", python="2.7"), "no version of Python 3"),
+        (Environment(venv="requirements.txt", python="3.11; rm -rf /"), "no version of Python 3"),
+    ],
+)
+def test_what_cannot_be_read_is_told(environment: Environment, words: str) -> None:
+    with pytest.raises(WindlassError, match=words):
+        read(environment)
+
+
+def test_a_password_in_the_address_of_an_index_is_refused() -> None:
+    files = {"requirements.txt": "-i https://me:s3cret@example.org/index\nnumpy\n"}
+
+    with pytest.raises(WindlassError) as told:
+        read(Environment(venv="requirements.txt"), files)
+
+    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in str(read(Environment(venv="requirements.txt", wheels=Wheels.LAPTOP), files).files)
+
+
+@pytest.mark.parametrize("modules", [(), ("gcc/12.3", "python/3.11")])
+@pytest.mark.parametrize("wheels", [Wheels.WHEELHOUSE, Wheels.PYPI, Wheels.LAPTOP])
+def test_the_script_is_valid_bash(modules: tuple[str, ...], wheels: Wheels) -> None:
+    recipe = read(Environment(venv="requirements.txt", modules=modules, python="3.11"))
+    build = VENV.make_build(replace(recipe, settings={**recipe.settings, CHOSEN: wheels.value}), HOUSE)
+
+    check_bash(build.script)
+    assert build.needs_internet is (wheels is Wheels.PYPI)
+    assert ("--no-index" in build.script) is (wheels is not Wheels.PYPI)
+    assert ("--system-site-packages" in build.script) is bool(modules)
+
+
+def test_sums_of_pypi_are_not_asked_of_a_wheelhouse() -> None:
+    recipe = read(Environment(venv="requirements.txt"))
+    at_pypi = replace(recipe, settings={**recipe.settings, CHOSEN: "pypi"})
+
+    assert b"--hash" not in VENV.make_build(recipe, HOUSE).files["requirements.txt"]
+    assert VENV.make_build(at_pypi, HOUSE).files["requirements.txt"].count(b"--hash") == 3
+
+
+def run_entering(entering: Entering, folder: Path) -> subprocess.CompletedProcess[str]:
+    lines = "\n".join(("set -e", *entering.lines, 'echo "$VIRTUAL_ENV" "${PATH%%:*}"'))
+    return subprocess.run(["bash", "-c", lines], capture_output=True, text=True, check=False, cwd=folder)
+
+
+def make_folder(folder: Path, check: str) -> Path:
+    """What a build leaves, as far as going in looks at it."""
+    prefix = folder / "build-1"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin" / "python").symlink_to("/usr/bin/python3")
+    (prefix / CHECK).write_text(check)
+    (folder / "current").symlink_to("build-1")
+    return prefix
+
+
+def test_a_job_goes_into_the_build_itself_and_not_through_the_link(tmp_path: Path) -> None:
+    wanted = Environment(venv="requirements.txt")
+    recipe = read(wanted)
+    prefix = make_folder(tmp_path / "a b" / wire.ENVS / recipe.id, "exit 0\n")
+
+    entering = VENV.enter(wanted, recipe, make_path(recipe, str(tmp_path / "a b")), SITE)
+    done = run_entering(entering, tmp_path)
+
+    assert done.stdout == f"{prefix} {prefix}/bin\n", done.stderr
+
+
+def test_a_job_is_refused_where_the_environment_is_not_there_or_not_what_it_was(tmp_path: Path) -> None:
+    wanted = Environment(venv="requirements.txt")
+    recipe = read(wanted)
+    entering = VENV.enter(wanted, recipe, make_path(recipe, str(tmp_path)), SITE)
+
+    missing = run_entering(entering, tmp_path)
+    make_folder(tmp_path / wire.ENVS / recipe.id, "echo 'windlass: other Python' >&2; exit 1\n")
+    other = run_entering(entering, tmp_path)
+
+    assert (missing.returncode, other.returncode) == (wire.EXIT_ENVIRONMENT, wire.EXIT_ENVIRONMENT)
+    assert f"the environment {recipe.id} is not at alpha" in missing.stderr
+    assert "other Python" in other.stderr
+
+
+def test_a_folder_at_the_site_is_used_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to("/usr/bin/python3")
+    wanted = Environment(venv=str(tmp_path))
+    recipe = read(wanted)
+    assert VENV.find is not None
+
+    found = subprocess.run(["bash", "-c", VENV.find(recipe, SITE)], capture_output=True, text=True, check=True)
+    nowhere = subprocess.run(
+        ["bash", "-c", VENV.find(replace(recipe, existing="$HOME/no such"), SITE)], capture_output=True, text=True
+    )
+
+    assert found.stdout.strip() == str(tmp_path)
+    assert "there is no environment of Python at $HOME/no such" in nowhere.stderr
+    assert run_entering(enter(wanted, recipe), tmp_path).stdout.startswith(str(tmp_path))
+
+
+def test_every_node_makes_its_own_where_that_is_wanted() -> None:
+    wanted = Environment(venv="requirements.txt", build=BuildPlace.NODE)
+    recipe = read(wanted)
+    lines = "\n".join(enter(wanted, recipe).lines)
+
+    check_bash(lines)
+    assert recipe.is_made_by_jobs
+    assert "srun" in lines
+    with pytest.raises(PlanError, match="wheelhouse"):
+        enter(wanted, read(replace(wanted, wheels=Wheels.LAPTOP)))
