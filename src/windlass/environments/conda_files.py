@@ -23,7 +23,9 @@ _SUBDIR = re.compile(
     r"/((?:linux|osx|win)-[a-z0-9]+)/[^/\s]+\.(?:conda|tar\.bz2)|^\s*platform: ([a-z]+-[a-z0-9]+)\s*$", re.M
 )
 # https://host/t/TOKEN/channel and https://TOKEN@host; what begins with $, < or { is only a reference.
-_TOKEN = re.compile(r"://[^\s/@'\"]*/t/(?![$<{*])[^/\s'\"]+/|://(?![$<{*])[^/\s@'\"]+@")
+_TOKEN = re.compile(
+    r"://[^\s/@'\"]*/t/(?![$<{*])[^/\s'\"]+/|://(?![$<{*])(?:[^/\s@:'\"]+:(?!\d+/)[^\s'\"]*@|[^/\s@'\"]+@)"
+)
 _PIP = re.compile(r"^(\s*)-\s*['\"]?pip['\"]?\s*:\s*(?:#.*)?$")
 _ITEM = re.compile(r"^(\s*)-\s+(.*?)\s*$")
 _INCLUDE = re.compile(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(?:file:)?([^\s#]+)")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from windlass.core.environment import Around, Build, Entering, Kind, ReadFile, Recipe, choose_purge, list_modules
 from windlass.core.run import Environment
+from windlass.core.secret_words import CREDENTIALS
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
 from windlass.environments.container_runtimes import DEFINITION, IMAGE, choose_runtime
@@ -17,7 +18,6 @@ from windlass_job import wire
 _PLACES = ("/", "~", "$")  # with these begins an image or folder at the site
 _FETCHED = ("docker://", "oras://", "library://", "https://", "http://", "shub://")
 _AS_IT_IS = ("oras://", "library://", "https://", "http://", "shub://")  # one file, which is only downloaded
-_SECRET = re.compile(r"://[^/@\s]+:[^/@\s]+@")
 _NOT_EXPANDED = re.compile(r"[^\w.@ -]")
 _SECTION = re.compile(r"^%(\w+)")
 _FROM = re.compile(r"^from:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
@@ -56,8 +56,8 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
 
 
 def _refuse_secrets(source: str) -> None:
-    if _SECRET.search(source):
-        shown = _SECRET.sub("://***@", source)
+    if CREDENTIALS.search(source):
+        shown = CREDENTIALS.sub("***@", source)
         hint = f"log in to the registry once at the site, and write {shown.replace('***@', '')}"
         raise PlanError(f"environment.container holds a password: {shown}", hint=hint)
 

@@ -65,7 +65,7 @@ def _build(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
         disk.make_folders(folder)
         # Not the number of one that was killed: something of it may still write there, on another login node.
         number = max(_list_builds(folder) or [0]) + 1
-        _remove_strays(folder)
+        _remove_strays(folder, request)
         _check_space(folder, int(request.get("needs_bytes") or 0))
         return {"built": _build_as(number, folder, request, progress), "is_new": True}
     finally:
@@ -91,7 +91,7 @@ def _build_as(number: int, folder: bytes, request: "Dict[str, Any]", progress: P
         raise
     finally:
         _remove_tree(_name(folder, _TEMP, number))
-    _remove_strays(folder)
+    _remove_strays(folder, request)
     return card
 
 
@@ -274,10 +274,12 @@ def _read_number(name: bytes) -> "Optional[int]":
     return None
 
 
-def _remove_strays(folder: bytes) -> None:
-    """All but the one in use and the one before it: builds that were killed, and old ones."""
+def _remove_strays(folder: bytes, request: "Dict[str, Any]") -> None:
+    """All but the one in use and the one before it: builds that were killed, and old ones that no run is in."""
     current = _read_current(folder) or 0
-    kept = [current] + [number for number in _list_builds(folder) if number < current][-1:]
+    older = [number for number in _list_builds(folder) if number < current]
+    has_users = bool(older[:-1]) and bool(_find_users(os.path.dirname(os.path.dirname(folder)), request))
+    kept = [current] + (older if has_users else older[-1:])
     for number in _list_builds(folder):
         _remove_tree(_name(folder, _TEMP, number))
         if number not in kept:

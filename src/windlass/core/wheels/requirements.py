@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from windlass.core.secret_words import CREDENTIALS
 from windlass.core.wheels.names import normal_name
 from windlass.core.wheels.platform import Platform, make_markers
 from windlass.errors import RequirementsInvalid
@@ -13,7 +14,6 @@ from windlass.errors import RequirementsInvalid
 ReadFile = Callable[[str], str | None]  # the text of a file of the project; None: there is none
 
 _FILE = re.compile(r"(?P<path>[^\[\]]*?(?P<base>[^/\[\]]+))(?:\[(?P<extras>[^\[\]]*)\])?")
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 _HASH = re.compile(r" \\\n    --hash=[a-z0-9]+:[0-9a-fA-F]+")
 _SECRET_QUERY = re.compile(r"(?i)([?&][^=&\s]*(?:token|key|secret|password|auth|sig)[^=&\s]*=)[^&\s]+")
 
@@ -149,7 +149,7 @@ def format_line(line: Line) -> str:
 
 def hide_credentials(text: str) -> str:
     """https://user:word@host/ -> https://***@host/"""
-    return _SECRET_QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", text))
+    return _SECRET_QUERY.sub(r"\1***", CREDENTIALS.sub("***@", text))
 
 
 def _is_about_indexes(option: Option) -> bool:
