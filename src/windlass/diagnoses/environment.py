@@ -40,7 +40,7 @@ _ARCHITECTURE = re.compile(
     r"cannot execute binary file: Exec format error|\[Errno 8\] Exec format error|"
     r"image's architecture \(\w+\) could not run on the host's"
 )
-_OTHER_PYTHON = re.compile(r"windlass: the environment was built for (?P<what>[^,\n]+), (?P<now>[^\n]+)")
+_OTHER_PYTHON = re.compile(r"windlass: the environment was built for (?P<what>[^,\n]{1,100}), (?P<now>[^\n]{1,200})")
 _LIBRARY = re.compile(
     r"error while loading shared libraries: (?P<name>[^:\s]+): cannot open shared object file|"
     r"(?:OSError|ImportError): (?P<other>lib[^:\s]+): cannot open shared object file"

@@ -6,6 +6,7 @@ that leads out, or through a link, is refused.
 
 import json
 import os
+import zlib
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Union
 
 from windlass_job import disk
@@ -55,28 +56,72 @@ def unpack_environment(fill: Fill, target: bytes, heed: Callable[[], None]) -> U
 def unpack_arriving(laid: "Laid", path: bytes, target: bytes) -> "List[str]":
     """The tar is one of the items of `laid`; what is to be told. Until it is whole nobody looks into the target."""
     arrival = next(one for one in laid.store.arrivals.values() if one.item.parts[0].target == path)
+    try:
+        for _ in range(_TIMES):
+            try:
+                return _finish(laid, target, lambda heed: _unpack_once(laid.store, arrival, target, heed))
+            except _BegunAnew:
+                continue
+        raise Refused("the packed environment did not come whole")
+    finally:
+        laid.use_up(path)
+
+
+def unpack_from_afar(laid: "Laid", one: "Dict[str, Any]", target: bytes) -> "List[str]":
+    """On a node that has no others to hand it on to: without a copy of the tar."""
+    with open(os.fsencode(one["source"]), "rb", 0) as file:
+        summed = _Summed(file, laid.add_bytes)
+
+        def work(heed: Callable[[], None]) -> Unpacked:
+            try:
+                done = unpack_environment(summed.fill, target, heed)
+            except (OSError, ValueError):
+                summed.check(int(one["bytes"]), int(one["crc32"]))  # it tells better what is wrong
+                raise
+            summed.check(int(one["bytes"]), int(one["crc32"]))
+            return done
+
+        return _finish(laid, target, work)
+
+
+def _finish(laid: "Laid", target: bytes, work: "Callable[[Callable[[], None]], Unpacked]") -> "List[str]":
+    """All of it, or nothing is left; what is to be told."""
 
     def heed() -> None:
         if laid.is_stopped_now():
             raise Stopped()
 
     try:
-        for _ in range(_TIMES):
-            try:
-                done = _unpack_once(laid.store, arrival, target, heed)
-                break
-            except _BegunAnew:
-                remove_tree(target)
-        else:
-            raise Refused("the packed environment did not come whole")
+        done = work(heed)
     except BaseException:
         remove_tree(target)
         raise
-    finally:
-        laid.use_up(path)
     laid.environment_files = done.files
     words = "{} paths in programs still lead to the shared folder: there is no room for a longer one"
     return [words.format(done.left_alone)] if done.left_alone else []
+
+
+class _Summed:
+    """A file with the sum of what was read of it."""
+
+    def __init__(self, file: "FileIO", add_bytes: Callable[[int], None]) -> None:
+        self._file = file
+        self._add_bytes = add_bytes
+        self._size = self._sum = 0
+
+    def fill(self, view: memoryview) -> int:
+        count = self._file.readinto(view) or 0
+        self._sum = zlib.crc32(view[:count], self._sum)
+        self._size += count
+        self._add_bytes(count)
+        return count
+
+    def check(self, size: int, crc: int) -> None:
+        view = memoryview(bytearray(_PIECE))
+        while self.fill(view):
+            pass
+        if (self._size, self._sum) != (size, crc):
+            raise Refused("the packed environment is damaged on the shared file system")
 
 
 def _unpack_once(store: Store, arrival: Arrival, target: bytes, heed: Callable[[], None]) -> Unpacked:

@@ -153,10 +153,10 @@ def lay(order: Dict[str, Any], folders: Dict[str, bytes], leftovers: List[bytes]
     begun: List[Tuple[Dict[str, Any], bytes, bytes]] = []
     for one in order["sets"]:
         if one["kind"] == ENVIRONMENT:
-            begun.append(
-                (one, os.path.join(folders[one["place"]], b"env.tar"), os.path.join(folders[one["place"]], b"env"))
-            )
-            items.append(_make_environment_item(len(items), one, begun[-1][1]))
+            target = os.path.join(folders[one["place"]], ENVIRONMENT_FOLDER)
+            is_handed_on = len(order["peers"]) > 1
+            items += [_make_environment_item(len(items), one, target + b".tar")] if is_handed_on else []
+            begun.append((one, target + b".tar" if is_handed_on else b"", target))
             continue
         data = os.path.join(folders[one["place"]], b"data")
         os.makedirs(data, 0o700, exist_ok=True)
@@ -237,7 +237,10 @@ def _plan_later(laid: Laid, one: Dict[str, Any], inside: bytes, target: bytes) -
     if one["kind"] == ENVIRONMENT:
         from windlass_job.staging import env_unpacking
 
-        laid.do_meanwhile(name, lambda: env_unpacking.unpack_arriving(laid, inside, target))
+        if inside:
+            laid.do_meanwhile(name, lambda: env_unpacking.unpack_arriving(laid, inside, target))
+        else:
+            laid.do_meanwhile(name, lambda: env_unpacking.unpack_from_afar(laid, one, target))
     elif one["kind"] == FOLDER:
         from windlass_job.staging import unpacking
 
