@@ -56,11 +56,12 @@ NOT_FOR_SCRIPTS: dict[str, str] = {
     "C203": "S140 says it of scripts",
     "C230": "about launchers as Windlass starts them; S4 looks at the script's",
     "C224": "about where windlass itself runs",
-    **dict.fromkeys(_number("C3", 1, 14), "about an environment that Windlass sets up; S3 looks at the script's own"),
-    **dict.fromkeys(_number("C4", 1, 20), "about the run folder and the data of a run"),
     **dict.fromkeys(
-        (*_number("C5", 1, 27), *_number("C5", 30, 32)), "about the project's code; S4 to S6 look at the script's"
+        (*_number("C3", 1, 14), *_number("C3", 20, 25)),
+        "about an environment that Windlass sets up; S3 looks at the script's own",
     ),
+    **dict.fromkeys(_number("C4", 1, 20), "about the run folder and the data of a run"),
+    **dict.fromkeys(_number("C5", 1, 32), "about the project's code; S4 to S6 look at the script's"),
 }
 # What PlanError names, as options.
 _KEYS: dict[str, tuple[str, ...]] = {"partition": ("partition",), "time": ("time",), "gpus": _GPUS}
