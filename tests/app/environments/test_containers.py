@@ -42,7 +42,9 @@ rank = os.environ["RANK"]
 print(pathlib.Path("/etc/windlass-image").read_text().strip(), "rank", rank, "of", os.environ["WORLD_SIZE"])
 print("node", os.uname()[1], "home", os.environ["HOME"], "folder", os.getcwd() == os.environ["PWD"])
 for name in (os.environ["SLURM_TMPDIR"], "/dev/shm"):
-    pathlib.Path(name, "windlass-probe-" + rank).write_text("x")
+    trace = pathlib.Path(name, "trace-" + rank)
+    trace.write_text("x")
+    trace.unlink()  # other tests look whether anything was left there
 pathlib.Path("runs").mkdir(exist_ok=True)
 pathlib.Path("runs", rank).write_text(os.uname()[1])
 """
