@@ -50,9 +50,10 @@ test-data: ## packed data beside the libraries of other formats (3 GB and three 
 	@tools/peers.sh
 	.venv-peers/bin/python -m pytest -q -m "peers and not slurm"
 
-test-fire: ## a long training struck fifty times, on pocket and on the real Slurm (half an hour)
+test-fire: ## a long training struck fifty times, on pocket and on the real Slurm; a farm of 10,000 tasks (forty minutes)
 	@tools/venv.sh test check
 	WINDLASS_BLOWS=50 $(bin)/python -m pytest -q -s tests/fire
+	WINDLASS_FARM_TASKS=10000 $(bin)/python -m pytest -q -s tests/farming/test_under_fire.py
 
 test-versions: ## the contracts with newer versions of Slurm, 24.11 and 26.05
 	@tools/venv.sh test check

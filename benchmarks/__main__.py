@@ -3,15 +3,33 @@
 import subprocess
 import sys
 
-HERE = ("startup", "snapshot", "lint", "run_api", "overhead", "gpu_chain")
+HERE = (
+    "startup",
+    "snapshot",
+    "lint",
+    "run_api",
+    "overhead",
+    "gauges",
+    "dashboard",
+    "sweep",
+    "gpu_chain",
+    "gpu_gauges",
+    "farm_calls",
+)
 ON_THE_CLUSTER = ("connection", "submit", "ps", "network_test", "environments")
+FARM = ("rates", "simulation")
 DATA = ("pack", "send", "stage", "read", "loader", "formats", "gpu")
-ALL = (*HERE, *ON_THE_CLUSTER, *(f"data.{name}" for name in DATA))
+ALL = (
+    *HERE,
+    *ON_THE_CLUSTER,
+    *(f"data.{name}" for name in DATA),
+    *(f"farm.{name}" for name in FARM),
+)
 
 
 def choose(wanted: list[str]) -> list[str]:
     """`data` alone means all of that room."""
-    unknown = [name for name in wanted if name not in (*ALL, "data")]
+    unknown = [name for name in wanted if name not in (*ALL, "data", "farm")]
     if unknown:
         sys.exit(f"no such benchmark: {', '.join(unknown)}\nthere are: {' '.join(ALL)}")
     return [name for name in ALL if not wanted or name in wanted or name.split(".")[0] in wanted]

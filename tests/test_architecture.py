@@ -15,13 +15,16 @@ import pytest
 from windlass import errors
 from windlass.core import site
 from windlass.core.launch import Launcher
+from windlass.core.run import KINDS_OF_ENVIRONMENT
+from windlass.core.toml.run_file import ENVIRONMENT
+from windlass.environments import KINDS
 from windlass.errors import ERRORS, WindlassError
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "windlass"
 JOB = ROOT / "src" / "windlass_job"
 
-PURE = ("core", "checks", "lint", "diagnoses", "launchers", "schedulers", "environments")
+PURE = ("core", "checks", "lint", "diagnoses", "advice", "launchers", "schedulers", "environments")
 WORLD_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint"}
 WORLD_MODULES = {
     *("asyncio", "glob", "http", "logging", "os", "random", "secrets", "select", "shutil", "signal", "socket"),
@@ -33,7 +36,13 @@ WORLD_ATTRIBUTES = {
 }
 CLOCK_CALLS = {"now", "today", "utcnow"}  # not as attributes: the time a rule judges by comes in with its case
 # Each function (or value) of these rooms must be in the room's catalogue.
-CATALOGUES = {"checks": "CHECKS", "diagnoses": "DIAGNOSES", "lint": "RULES", "launchers": "LAUNCHERS"}
+CATALOGUES = {
+    "checks": "CHECKS",
+    "diagnoses": "DIAGNOSES",
+    "advice": "ADVICE",
+    "lint": "RULES",
+    "launchers": "LAUNCHERS",
+}
 LONGEST_FILE = 400
 # Where a checkout, a home or a mirror of somebody's would show.
 WORKPLACES = re.compile(
@@ -130,6 +139,30 @@ def test_no_code_knows_a_site_by_name() -> None:
     assert found == []
 
 
+def test_no_code_knows_a_kind_of_environment_by_name() -> None:
+    """What sets a kind apart is a fact of `Kind`: a new one is then one file."""
+    found = [
+        f"{named(file)}:{node.lineno}: {ast.unparse(node)[:60]}"
+        for file in (*python_files(SOURCE), *python_files(JOB))
+        if file.parent != SOURCE / "environments"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare) and is_about_a_kind(node)
+    ]
+
+    assert found == []
+
+
+def test_every_kind_of_environment_has_its_key() -> None:
+    assert tuple(KINDS) == KINDS_OF_ENVIRONMENT
+    assert all(name in ENVIRONMENT for name in KINDS)
+
+
+def is_about_a_kind(node: ast.Compare) -> bool:
+    inside = [part for one in (node.left, *node.comparators) for part in ast.walk(one)]
+    asks = any(isinstance(part, ast.Attribute) and part.attr == "kind" for part in inside)
+    return asks and any(isinstance(part, ast.Constant) and part.value in KINDS for part in inside)
+
+
 def written_in(room: str) -> Iterator[tuple[str, object]]:
     """What the modules of a room define for its catalogue: public functions, or launchers where the room has those."""
     package = importlib.import_module(f"windlass.{room}")
@@ -162,7 +195,8 @@ def test_each_rule_explains_itself(room: str) -> None:
 def test_every_error_is_registered_once_and_explains_itself() -> None:
     defined = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, WindlassError)]
 
-    assert list(ERRORS.values()) == defined
+    assert sorted(kind.code for kind in defined) == list(ERRORS)
+    assert set(ERRORS.values()) == set(defined)
     assert [kind.__name__ for kind in defined if "code" not in vars(kind)] == []
     assert [kind.__name__ for kind in defined if not vars(kind).get("__doc__")] == []
 
@@ -172,10 +206,11 @@ def test_the_job_package_is_python_3_6(file: Path) -> None:
     ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
-def test_the_map_names_every_module_of_core() -> None:
+@pytest.mark.parametrize("room", ["core", "environments", "app/environments"])
+def test_the_map_names_every_module(room: str) -> None:
     told = set(re.findall(r"[`/](\w+)`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
 
-    assert [named(file) for file in python_files(SOURCE / "core") if file.stem not in {*told, "__init__"}] == []
+    assert [named(file) for file in python_files(SOURCE / room) if file.stem not in {*told, "__init__"}] == []
 
 
 def test_every_key_of_a_site_file_is_used_or_shown() -> None:

@@ -14,6 +14,7 @@ import reference_job
 import reference_sites
 from reference_comments import read_comments
 
+from windlass.advice import ADVICE
 from windlass.checks import CHECKS
 from windlass.cli.main import windlass
 from windlass.core.rehearsal.findings import REHEARSED
@@ -48,6 +49,7 @@ def make_pages() -> dict[str, str]:
         "checks.md": make_rules("Checks", "before anything is sent", CHECKS),
         "lint-rules.md": make_rules("Lint rules", "in a batch script", RULES),
         "diagnoses.md": make_rules("Diagnoses", "when a run has ended without success", DIAGNOSES),
+        "advice.md": make_rules("Advice", "when a run has not used what it asked for", ADVICE),
         "rehearsals.md": make_rules("Findings of a rehearsal", "in a rehearsal", REHEARSED),
         "exit-codes.md": make_exit_codes(),
         "python.md": reference_api.make_api(),

@@ -8,17 +8,20 @@ from enum import Enum
 
 from reference_comments import read_comments
 
-from windlass import api, data
+from windlass import api, data, farm, services
 from windlass.core.finding import Diagnosis
+from windlass.executor import Executor
 
 
 def make_api() -> str:
     names = [getattr(api, name) for name in api.__all__]
     functions = [one for one in names if inspect.isfunction(one)]
     about_data = [getattr(data, name) for name in data.__all__]
+    about_farms = [getattr(farm, name) for name in farm.__all__]
+    about_services = [getattr(services, name) for name in services.__all__]
     values = [
         one
-        for one in (*names, Diagnosis, *about_data)
+        for one in (*names, Diagnosis, *about_data, *about_farms, *about_services)
         if inspect.isclass(one) and (is_dataclass(one) or issubclass(one, Enum))
     ]
     lead = (inspect.getdoc(api) or "").split("\n\n")
@@ -40,10 +43,34 @@ def make_api() -> str:
             for one in about_data
             if inspect.isfunction(one)
         ),
+        "## Farms\n\nWhat `windlass farm --help` lists, as functions of `windlass.farm`.",
+        *(
+            f"### farm.{one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
+            for one in about_farms
+            if inspect.isfunction(one)
+        ),
+        f"## Services\n\n{(inspect.getdoc(services) or '').rpartition(chr(10) * 2)[2]}",
+        *(
+            f"### services.{one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
+            for one in about_services
+            if inspect.isfunction(one)
+        ),
+        *_describe_executor(),
         "## Values",
         *(f"### {one.__name__}\n\n{_describe(one)}" for one in values),
     )
     return "\n\n".join(parts)
+
+
+def _describe_executor() -> Iterator[str]:
+    yield f"## Executor\n\n{inspect.getdoc(Executor)}\n[Call Python functions at a site](../how-to/futures.md)."
+    public = [one for name, one in vars(Executor).items() if name == "__init__" or not name.startswith("_")]
+    for one in public:
+        function = one.__func__ if isinstance(one, classmethod) else one.fget if isinstance(one, property) else one
+        head = re.sub(r"\((?:self|cls),?\s*", "(", _format_signature(function, indent=8)).replace("\n    ", "\n")
+        head = head.replace("__init__(", "Executor(").replace(" -> None", "")
+        name = head.split("(")[0]
+        yield f"### {name}\n\n```text\n{head}\n```\n\n{inspect.getdoc(function)}"
 
 
 def _example() -> str:
@@ -52,9 +79,9 @@ def _example() -> str:
     return "\n".join(lines).strip()
 
 
-def _format_signature(function: object) -> str:
+def _format_signature(function: object, indent: int = 4) -> str:
     source = inspect.getsource(function)  # type: ignore[arg-type]  # as written: names, not their long addresses
-    head = re.search(r"def (.*?):\n    \"\"\"", source, re.DOTALL)
+    head = re.search(rf"def (.*?):\n{' ' * indent}\"\"\"", source, re.DOTALL)
     return re.sub(r",? *\n *\)", ")", re.sub(r"\(\n +", "(", head[1])) if head else ""
 
 

@@ -9,12 +9,21 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from reference_comments import read_comments
 
-from windlass.core import run, site
-from windlass.core.toml import run_file, site_file
+from windlass.core import notices, run, site
+from windlass.core.spending.amounts import Amount
+from windlass.core.sweep import wish
+from windlass.core.toml import run_file, site_file, user_file
 from windlass.core.toml.reading import Leaf, Many, Named, Shape, Table
 from windlass.core.units import format_duration
 
-_WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", timedelta: 'time, such as `"36h"`'}
+_WORDS = {
+    Amount: 'hours, such as `"200 GPU-h"`',
+    int: "whole number",
+    float: "number",
+    str: "text",
+    bool: "true or false",
+    timedelta: 'time, such as `"36h"`',
+}
 
 
 def make_run_file() -> str:
@@ -25,6 +34,13 @@ def make_run_file() -> str:
         ("[data.NAME]", run.Data, run_file.DATA),
         ("[checkpoint]", run.Checkpoint, run_file.CHECKPOINT),
         ("[prefetch]", run.Prefetch, run_file.PREFETCH),
+        ("[sweep]", wish.Sweep, run_file.SWEEP),
+        ("[budget]", run.Budget, run_file.BUDGET),
+        ("[farm]", run.Farm, run_file.FARM),
+    )
+    of_the_user = (
+        make_section("[notices]", notices.Notices, user_file.NOTICES)
+        + "\n\nOnly in `config.toml` of your settings folder: a project must not start programs on your laptop."
     )
     lead = (
         "Every key of `windlass.toml`, the file at the top of your project.",
@@ -39,7 +55,8 @@ def make_run_file() -> str:
         "",
         'Times are written `"90s"`, `"30m"`, `"36h"`, `"3d"` or `"1d12h"`; sizes `"500M"` or `"64G"`.',
     )
-    return "\n\n".join(("# The run file", "\n".join(lead), *(make_section(*section) for section in sections)))
+    parts = (*(make_section(*section) for section in sections), of_the_user)
+    return "\n\n".join(("# The run file", "\n".join(lead), *parts))
 
 
 def make_site_file() -> str:
@@ -87,6 +104,8 @@ def describe_type(hint: Any, shape: Shape) -> str:
     if isinstance(shape, Named):
         return "table of texts"
     if isinstance(shape, Many):
+        if issubclass(get_args(hint)[0], StrEnum):
+            return f"list of {describe_type(get_args(hint)[0], shape.item)}"
         return f"list of {_WORDS[get_args(hint)[0]].split(',')[0]}s"
     if issubclass(hint, StrEnum):
         return ", ".join(f'`"{one}"`' for one in hint)
@@ -99,6 +118,8 @@ def format_default(value: object) -> str:
             return ""
         case bool():
             return f"`{str(value).lower()}`"
+        case tuple():
+            return "all"
         case timedelta():
             return f'`"{format_duration(value)}"`'
         case str():

@@ -233,6 +233,7 @@ def measure_cold(subject: Subject) -> list[Row]:
             empty_caches()
             taken = time_s(works[what]) if what in works else run_c(subject, numbers, int(what.split()[2]))
             times[what].append(taken / COLD)
+        times.setdefault("the disk itself, a shard from end to end", []).append(time_disk(subject, turn))
     found = {what: statistics.median(values) for what, values in times.items()}
     ours = found["shards.iterate"]
     budgets = {"C pread, 32 in flight": 1.0, "raw folder, os.open/read": 0.25}
@@ -247,6 +248,17 @@ def measure_cold(subject: Subject) -> list[Row]:
         )
         for what, one in found.items()
     ]
+
+
+def time_disk(subject: Subject, turn: int) -> float:
+    """Seconds for the bytes of a mean file, read one after another, 4 MB each: no way to read is faster."""
+    path = Path(subject.paths[turn % len(subject.paths)])
+    card = subject.shards.card
+    empty_caches()
+    taken = time_s(
+        partial(subprocess.run, ["dd", f"if={path}", "of=/dev/null", "bs=4M", "iflag=direct", "status=none"])
+    )
+    return taken * card.bytes / len(subject.shards) / path.stat().st_size
 
 
 def empty_caches() -> None:

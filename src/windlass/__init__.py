@@ -1,19 +1,21 @@
 """Windlass: take a training from a laptop to any Slurm supercomputer, and its results home.
 
-The functions of `windlass.api` are here too: `windlass.run(...)`; those about data are in `windlass.data`. They are
-loaded at first use, because the command line must start fast.
+The functions of `windlass.api` are here too: `windlass.run(...)`; those about data are in `windlass.data`, those about
+farms in `windlass.farm`, those about notebooks, TensorBoard and tunnels in `windlass.services`. They are loaded at
+first use, because the command line must start fast.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from windlass import data
+    from windlass import data, farm, services
     from windlass.api import (
         RunRecord,
         RunState,
         Session,
         WindlassError,
         adopt,
+        budget,
         cancel,
         explain,
         fetch,
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
         prefetch,
         ps,
         queues,
+        quota,
         rehearse,
+        report,
         resume,
         rm,
         run,
@@ -37,17 +41,21 @@ if TYPE_CHECKING:
         ticket,
         wait,
     )
+    from windlass.executor import Executor
 
 __version__ = "0.1.0"
 __all__ = [
+    "Executor",
     "RunRecord",
     "RunState",
     "Session",
     "WindlassError",
     "adopt",
+    "budget",
     "cancel",
     "data",
     "explain",
+    "farm",
     "fetch",
     "follow",
     "lint_scripts",
@@ -60,10 +68,13 @@ __all__ = [
     "prefetch",
     "ps",
     "queues",
+    "quota",
     "rehearse",
+    "report",
     "resume",
     "rm",
     "run",
+    "services",
     "site_list",
     "sync",
     "ticket",
@@ -74,10 +85,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'windlass' has no attribute {name!r}")
+    from importlib import import_module
+
+    if name in ("data", "farm", "services"):
+        return import_module(f"windlass.{name}")
+    if name == "Executor":
+        return import_module("windlass.executor").Executor
     from windlass import api
 
-    if name == "data":
-        from importlib import import_module
-
-        return import_module("windlass.data")
     return getattr(api, name)

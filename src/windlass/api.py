@@ -29,15 +29,16 @@ from windlass.app.linting import Linted, Looking, lint_paths
 from windlass.app.logs import open_log, read_log
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.queues import QueuesSeen, look_at_queues
-from windlass.app.refreshing import refresh
 from windlass.app.removing import remove_run
 from windlass.app.resuming import resume_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.app.sites import list_sites
+from windlass.app.watching.looking import look_around
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
+from windlass.core.spending.amounts import read_amount
 from windlass.core.toml.layers import Flag
 from windlass.core.units import read_duration
 from windlass.edges.folders import find_folders
@@ -45,8 +46,11 @@ from windlass.edges.settings import load_site_name
 from windlass.errors import WindlassError
 
 if TYPE_CHECKING:
+    from windlass.app.budgets.spending import Budgets
     from windlass.app.environments.wheels import Checked
     from windlass.app.rehearsing import Rehearsal
+    from windlass.app.reporting import Report
+    from windlass.app.storage.quota import Quotas
     from windlass.app.syncing import Synced
     from windlass.core.prefetched import Prefetched
 
@@ -65,6 +69,7 @@ __all__ = [
     "Update",
     "WindlassError",
     "adopt",
+    "budget",
     "cancel",
     "explain",
     "fetch",
@@ -79,7 +84,9 @@ __all__ = [
     "prefetch",
     "ps",
     "queues",
+    "quota",
     "rehearse",
+    "report",
     "resume",
     "rm",
     "run",
@@ -114,7 +121,7 @@ def plan(
 ) -> Planned:
     """What `run` would submit. Settings are dotted keys with two underscores: `resources__nodes=2`, or `time="3d"`."""
     with use_session(session) as used:
-        return plan_run(used, _make_wanted(project, on, settings))
+        return plan_run(used, make_wanted(project, on, settings))
 
 
 def rehearse(
@@ -131,7 +138,7 @@ def rehearse(
     from windlass.core.rehearsal.engine import Tempo
 
     with use_session(session) as used:
-        return rehearse_run(used, _make_wanted(project, on, settings), Options(tempo=Tempo(links=links)))
+        return rehearse_run(used, make_wanted(project, on, settings), Options(tempo=Tempo(links=links)))
 
 
 def run(
@@ -142,14 +149,14 @@ def run(
     An environment that is not built at the site yet is built first, and that takes its time.
     """
     with use_session(session) as used:
-        wanted = _make_wanted(project, on, settings)
-        return start_run(used, _ensure_environment(used, wanted, plan_run(used, wanted)))
+        wanted = make_wanted(project, on, settings)
+        return start_run(used, ensure_built(used, wanted, plan_run(used, wanted)))
 
 
 def ps(*, site: str | None = None, limit: int | None = 20, session: Session | None = None) -> tuple[RunRecord, ...]:
     """Runs, newest first, judged anew where they live; a site that does not answer keeps its last known states."""
     with use_session(session) as used:
-        refresh(used, used.store.live_runs(site))
+        look_around(used, sorted({one.site for one in used.store.live_runs(site)}))
         return used.store.list(limit=limit, site=site)
 
 
@@ -161,26 +168,26 @@ def load(name: str, *, session: Session | None = None) -> RunRecord:
 
 def follow(run: Run, *, session: Session) -> Iterator[Update]:
     """States and words as they come, until the run ends."""
-    record = _find(session, run)
+    record = find_run(session, run)
     yield from follow_run(session, record, reader=open_log(session, record))
 
 
 def wait(run: Run, *, session: Session | None = None) -> RunRecord:
     """The final record."""
     with use_session(session) as used:
-        return wait_for_run(used, _find(used, run))
+        return wait_for_run(used, find_run(used, run))
 
 
 def logs(run: Run, *, link: int | None = None, session: Session | None = None) -> bytes:
     """All that the run printed, or one link of it."""
     with use_session(session) as used:
-        return b"".join(read_log(used, _find(used, run), link=link))
+        return b"".join(read_log(used, find_run(used, run), link=link))
 
 
 def explain(run: Run, *, session: Session | None = None) -> tuple[RunRecord, tuple[Diagnosis, ...]]:
     """Why it waits or ended."""
     with use_session(session) as used:
-        return explain_run(used, _find(used, run))
+        return explain_run(used, find_run(used, run))
 
 
 def ticket(run: Run, *, to: str | Path | None = None, session: Session | None = None) -> Path:
@@ -188,14 +195,22 @@ def ticket(run: Run, *, to: str | Path | None = None, session: Session | None = 
     from windlass.app.ticketing import make_ticket, save_ticket
 
     with use_session(session) as used:
-        return save_ticket(used, make_ticket(used, _find(used, run)), Path(to) if to else None)
+        return save_ticket(used, make_ticket(used, find_run(used, run)), Path(to) if to else None)
 
 
 def cancel(runs: Run | Sequence[Run], *, session: Session | None = None) -> list[RunRecord]:
     """Takes them out of the queue."""
     wanted: Sequence[Run] = [runs] if isinstance(runs, str | RunRecord) else runs
     with use_session(session) as used:
-        return cancel_runs(used, [_find(used, one) for one in wanted])
+        return cancel_runs(used, [find_run(used, one) for one in wanted])
+
+
+def report(run: Run, *, session: Session | None = None) -> "Report":
+    """What it asked for and used, and what would use less; `fix` is the change of windlass.toml."""
+    from windlass.app.reporting import report_run
+
+    with use_session(session) as used:
+        return report_run(used, find_run(used, run))
 
 
 def resume(
@@ -204,15 +219,17 @@ def resume(
     time: str | None = None,
     update_code: bool = False,
     exclude: str | None = None,
+    budget: str | None = None,
     session: Session | None = None,
 ) -> RunRecord:
     """One more submission of the same run; with `update_code` the project as it is now is sent first.
 
-    `exclude`: nodes it must not have, such as "gpu[03-04],gpu9".
+    `exclude`: nodes it must not have, such as "gpu[03-04],gpu9". `budget`: all it may use, such as "300 GPU-h".
     """
-    duration = read_duration(time) if time else None
+    duration, amount = read_duration(time) if time else None, read_amount(budget) if budget else None
     with use_session(session) as used:
-        return resume_run(used, _find(used, run), time=duration, update_code=update_code, exclude=exclude)
+        record = find_run(used, run)
+        return resume_run(used, record, time=duration, update_code=update_code, exclude=exclude, budget=amount)
 
 
 def fetch(
@@ -220,7 +237,7 @@ def fetch(
 ) -> Fetched:
     """Results brought home."""
     with use_session(session) as used:
-        return fetch_run(used, _find(used, run), to=Path(to) if to else None, patterns=only)
+        return fetch_run(used, find_run(used, run), to=Path(to) if to else None, patterns=only)
 
 
 def prefetch(
@@ -237,7 +254,7 @@ def prefetch(
     from windlass.app.environments.prefetching import prefetch as fetch_before
 
     with use_session(session) as used:
-        planned = plan_run(used, _make_wanted(project, on, settings))
+        planned = plan_run(used, make_wanted(project, on, settings))
         return fetch_before(used, planned, PrefetchOptions(record=record, verify=verify))
 
 
@@ -247,7 +264,7 @@ def sync(run: Run, *, push: bool = False, to: str | Path | None = None, session:
     from windlass.app.syncing import sync_run
 
     with use_session(session) as used:
-        synced = sync_run(used, _find(used, run), to=Path(to) if to else None)
+        synced = sync_run(used, find_run(used, run), to=Path(to) if to else None)
         if push:
             list(push_records(used, synced))
         return synced
@@ -256,7 +273,7 @@ def sync(run: Run, *, push: bool = False, to: str | Path | None = None, session:
 def rm(run: Run, *, session: Session | None = None) -> None:
     """The run's folder and its record."""
     with use_session(session) as used:
-        remove_run(used, _find(used, run))
+        remove_run(used, find_run(used, run))
 
 
 def site_list(*, session: Session | None = None) -> tuple[Site, ...]:
@@ -269,6 +286,31 @@ def queues(site: str = HERE, *, category: str | None = None, session: Session | 
     """Its partitions and QOS, and what is free now."""
     with use_session(session) as used:
         return look_at_queues(used, site, category=category)
+
+
+def budget(
+    site: str = HERE, *, since: float | None = None, days: float = 7.0, session: Session | None = None
+) -> "Budgets":
+    """Hours used and left there, by run and person, and when they end. since: seconds since 1970."""
+    from windlass.app.budgets.spending import look_at_spending
+
+    with use_session(session) as used:
+        return look_at_spending(used, site, since=since, days=days)
+
+
+def quota(
+    site: str = HERE, *, walk: bool = False, within_days: float = 14.0, session: Session | None = None
+) -> "Quotas":
+    """Bytes and files of its storage areas. walk: also through them, for what is large and what will be purged."""
+    from datetime import timedelta
+
+    from windlass.app.storage.quota import Wanted as Walking
+    from windlass.app.storage.quota import look_at_quotas, walk_storage
+
+    with use_session(session) as used:
+        if walk:
+            walk_storage(used, site, Walking(within=timedelta(days=within_days)))
+        return look_at_quotas(used, site)
 
 
 def modules_find(
@@ -314,11 +356,11 @@ def adopt(script: str | Path, *, into: str | Path = "windlass.toml", force: bool
     return adopt_file(Path(script), Path(into), force=force)
 
 
-def _find(session: Session, run: Run) -> RunRecord:
+def find_run(session: Session, run: Run) -> RunRecord:
     return session.store.load(run) if isinstance(run, str) else run
 
 
-def _ensure_environment(session: Session, wanted: Wanted, planned: Planned) -> Planned:
+def ensure_built(session: Session, wanted: Wanted, planned: Planned) -> Planned:
     if planned.environment is None:
         return planned
     from windlass.app.environments.ensuring import ensure_environment
@@ -326,7 +368,7 @@ def _ensure_environment(session: Session, wanted: Wanted, planned: Planned) -> P
     return ensure_environment(session, wanted, planned)
 
 
-def _make_wanted(project: str | Path, on: str | None, settings: dict[str, object]) -> Wanted:
+def make_wanted(project: str | Path, on: str | None, settings: dict[str, object]) -> Wanted:
     flags = tuple(Flag(key=_make_key(name), value=value, option=name) for name, value in settings.items())
     folder = Path(project).resolve()
     return Wanted(project=folder, site=on or load_site_name(folder, os.environ) or HERE, flags=flags)

@@ -19,8 +19,13 @@ COMMANDS: Dict[str, Tuple[str, str]] = {
     wire.SPARK: ("starting.spark", "be this node's part of a Spark cluster, and run COMMAND on the first"),
     wire.NETWORK_TASK: ("network.testing", "talk to the other nodes of this job, and tell how that went"),
     wire.STAGE_NODE: ("staging.keeping", "hold the data of this job on this node, until the input ends"),
-    "gauges": ("agent.gauges", "sample this node until stopped"),
+    wire.GAUGES_VERB: ("gauging.sampling", "sample this node until the input ends"),
+    wire.SHELL: ("serving.shell", "run COMMAND at a terminal, and end it when nobody uses it"),
+    wire.NOTEBOOK: ("serving.notebook", "execute a notebook"),
+    wire.JUPYTER: ("serving.jupyter", "run JupyterLab, and end it when nobody uses it"),
     wire.WORK_VERB: ("working.behind", "do what takes long, on a login node or in a job"),
+    wire.FARM_VERB: ("farming.pilot", "run tasks of a farm on this node"),
+    wire.CALLS_VERB: ("farming.callee", "run calls of a farm, one after another"),
     "probe": ("probe", "tell what this node is like"),
 }
 

@@ -111,7 +111,7 @@ def is_final(folder: str, first_submission: int, job: str) -> bool:
     status = disk.read_json(_path(folder, wire.STATUS))
     if status is None or _number(status) < first_submission:
         return False
-    if status.get("state") in (wire.DONE, wire.MOVED):
+    if status.get("state") in (wire.DONE, wire.MOVED, wire.SPENT):
         return True
     return status.get("state") == wire.FAILED and status.get("job") != job
 
@@ -121,7 +121,7 @@ def may_tell_skipped(folder: str, submission: int, job: str) -> bool:
     status = disk.read_json(_path(folder, wire.STATUS)) or {}
     if _number(status) > submission:
         return False
-    if _number(status) == submission and status.get("state") in (wire.DONE, wire.FAILED, wire.MOVED):
+    if _number(status) == submission and status.get("state") in (wire.DONE, wire.FAILED, wire.MOVED, wire.SPENT):
         return False
     held = disk.read_json(_find_holder(folder, submission))
     return held is None or held.get("job") == _base(job)

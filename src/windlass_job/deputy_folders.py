@@ -5,6 +5,7 @@ import time
 
 from windlass_job import disk, wire
 from windlass_job.deputy_blobs import check_blobs, cut_payload, get_content, remove_old_blobs, save_blobs
+from windlass_job.deputy_farm import forget_pieces, lay_farm
 from windlass_job.faults import pass_point
 
 TYPE_CHECKING = False
@@ -52,6 +53,8 @@ def prepare_run(call: "Call") -> "Answer":
         remove_tree(new, call.beat)
     pass_point("after-rename")
     disk.flush(runs)
+    if arguments.get("farm"):
+        forget_pieces(root, arguments["farm"])
     return {"existed": False, "folder": disk.as_text(final)}, b""
 
 
@@ -109,10 +112,25 @@ def _build_folder(new: bytes, root: bytes, blobs: "Dict[str, Any]", files: "List
         _make_parents(path, folders)
         disk.write_new(path, content, file.get("mode") or 0o644)
         written.append(path)
+    if call.arguments.get("secrets_of"):
+        written += _copy_secrets(find_run(root, call.arguments["secrets_of"]), new)
+    if call.arguments.get("farm"):
+        lay_farm(new, root, blobs, call.arguments["farm"], call)
     for target, path in links:  # last, so that nothing was written through one
         os.symlink(target, path)
     # Flushed in a second pass: by now the system has begun to write them all.
     disk.flush_all(written + sorted(folders), call.beat)
+
+
+def _copy_secrets(source: bytes, new: bytes) -> "List[bytes]":
+    """Of another run of the same user, whose secrets the laptop need not know again."""
+    path = os.path.join(new, disk.as_path(wire.SECRETS))
+    try:
+        content = disk.read_bytes(os.path.join(source, disk.as_path(wire.SECRETS)))
+    except FileNotFoundError:
+        return []
+    disk.write_new(path, content, 0o600)
+    return [path]
 
 
 def _make_parents(path: bytes, known: "Any") -> None:

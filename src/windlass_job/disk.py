@@ -146,16 +146,24 @@ def overwrite(path: bytes, content: bytes) -> None:
         os.close(handle)
 
 
-def publish(path: bytes, content: "Buffer", mode: int = 0o666, also: "Optional[bytes]" = None) -> None:
+def publish(
+    path: bytes,
+    content: "Buffer",
+    mode: int = 0o666,
+    also: "Optional[bytes]" = None,
+    is_flushed_first: bool = False,
+) -> None:
     """Like `replace`, but FileExistsError when the file is there already: of many at once, one succeeds.
 
-    Flushed at the end, in one go: after a power cut the file may be there and empty, and readers must bear that.
-    also: a folder above that is new too.
+    Flushed at the end, in one go: after a power cut the file may be there and empty, and readers must bear that, unless
+    it is flushed first. also: a folder above that is new too.
     """
     folder, name = os.path.split(path)
     aside = _make_aside(folder, name)
     try:
         write_new(aside, content, mode)
+        if is_flushed_first:
+            flush(aside)
         os.link(aside, path)
     except FileExistsError:
         # A file server's first answer may have been lost on its way: then it is our own file that is there.

@@ -3,6 +3,8 @@
 import os
 
 VARIABLE = "WINDLASS_TEST_DIE_AT"
+HOST_VARIABLE = "WINDLASS_TEST_HOST"  # the name that a host pretends to have, for what is held between hosts
+BEAT_VARIABLE = "WINDLASS_TEST_BEAT_S"  # how often a holder shows that it lives
 
 FAULT_POINTS = (
     "before-intent",

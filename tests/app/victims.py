@@ -10,11 +10,17 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from windlass.app.cancelling import cancel_runs
+from windlass.app.farms.asking import list_pilots
+from windlass.app.farms.ending import resume_farm
+from windlass.app.farms.starting import plan_farm, send_farm
+from windlass.app.following import wait
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.refreshing import refresh
 from windlass.app.resuming import resume_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
+from windlass.core.farm.rows import Task, make_row
+from windlass.core.farm.values import COMMANDS
 from windlass.core.record import RunRecord
 from windlass.core.site import Site
 from windlass.edges.folders import find_folders
@@ -118,6 +124,23 @@ def submit_and_die(session: Session, place: Place, point: str) -> list[RunRecord
     planned = plan_run(session, Wanted(project=place.project, site=place.site))
     session.point = point
     return [start_run(session, planned)]
+
+
+def farm_and_die(session: Session, place: Place, point: str, commands: Sequence[str]) -> list[RunRecord]:
+    """What `windlass farm run --pilots 2 -d` does."""
+    assert isinstance(session, _DyingSession)
+    wanted = Wanted(project=place.project, site=place.site)
+    farm = plan_farm(session, wanted, tasks=len(commands), pilots=2)
+    session.point = point
+    rows = [make_row(Task(command=one)) for one in commands]
+    return [send_farm(session, farm, rows, kind=COMMANDS)]
+
+
+def resume_and_wait(session: Session, place: Place, run_id: str) -> list[RunRecord]:
+    """What `windlass farm resume` does."""
+    lead = session.store.load(run_id)
+    resume_farm(session, lead)
+    return [wait(session, one) for one in list_pilots(session, lead)]
 
 
 def _work(

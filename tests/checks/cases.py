@@ -10,6 +10,7 @@ from windlass.core.plan import Plan
 from windlass.core.run import RunSpec
 from windlass.core.site import GpuDialect, Login, Rules, Site
 from windlass.core.source.code import NO_CODE, Code
+from windlass.core.spending.own import OwnUse
 
 NOW = 1_800_000_000.0
 
@@ -25,6 +26,7 @@ def case(
     code: Code = NO_CODE,
     data: tuple[DataSeen, ...] = (),
     awaited: tuple[JobSeen, ...] | None = None,
+    own_use: tuple[OwnUse, ...] | None = (),
     now: float | None = NOW,
 ) -> Case:
     return Case(
@@ -37,6 +39,7 @@ def case(
         code=code,
         data=data,
         awaited=awaited,
+        own_use=own_use,
         now=now,
     )
 

@@ -1,12 +1,13 @@
-"""C301, C303 to C305, C322, C325: what must be there before the command can run."""
+"""C301, C303 to C305, C322, C325, C326: what must be there before the command can run."""
 
 from dataclasses import replace
 
 from tests.builders import PLAN, SITE, SPEC
 from tests.checks.cases import Example, case
+from windlass.core.case import Case
 from windlass.core.environment import Built, Entering, EnvironmentSeen, Recipe
 from windlass.core.facts import Facts
-from windlass.core.run import Environment, RunSpec
+from windlass.core.run import Environment, RunSpec, Wheels
 from windlass.core.site import ModuleSystem, Software
 
 
@@ -20,6 +21,15 @@ MISSING = EnvironmentSeen(recipe=RECIPE, entering=Entering(), is_asked=True)
 PACKED = replace(SPEC, environment=Environment(pack=True))
 IMAGE = Built(id="container-1", kind="container", path="/r/envs/container-1/build-1/image.sif", digest="sha256:1")
 DAMAGED = replace(MISSING, built=IMAGE, problem=f"{IMAGE.path} has 3 bytes, and had 8 when it was built")
+
+
+def on_nodes(wheels: Wheels, *, compute_internet: bool | None = None, wheelhouse: str | None = None) -> Case:
+    """Every node makes it, on its own disk."""
+    recipe = replace(RECIPE, existing="$SLURM_TMPDIR/windlass-venv-1", wheels=wheels)
+    rules = replace(SITE.rules, compute_internet=compute_internet)
+    site = replace(SITE, rules=rules, software=Software(wheelhouse=wheelhouse))
+    return replace(case(site=site), environment=replace(MISSING, recipe=recipe))
+
 
 EXAMPLES = {
     "C322": Example(
@@ -51,6 +61,18 @@ EXAMPLES = {
             replace(case(spec=PACKED), environment=replace(MISSING, recipe=Recipe(kind="venv", existing="/opt/env"))),
         ),
         also_passes=(case(), replace(case(spec=PACKED), environment=replace(MISSING, is_left_out=True))),
+    ),
+    "C326": Example(
+        trips=on_nodes(Wheels.PYPI, compute_internet=False),
+        passes=on_nodes(Wheels.PYPI, compute_internet=True),
+        says="every node fetches its packages from the index, and nodes of alpha have no internet",
+        also_trips=(on_nodes(Wheels.WHEELHOUSE),),
+        also_passes=(
+            on_nodes(Wheels.PYPI),
+            on_nodes(Wheels.LAPTOP, compute_internet=False),
+            on_nodes(Wheels.WHEELHOUSE, wheelhouse="/house"),
+            replace(case(), environment=replace(MISSING, recipe=replace(RECIPE, wheels=Wheels.PYPI))),
+        ),
     ),
     "C303": Example(
         trips=case(plan=replace(PLAN, modules=("gcc", "cuda"))),

@@ -1,4 +1,4 @@
-"""C320 and C321: whether modules can be loaded, and whether the environment was built for this Python."""
+"""C320, C321 and C327: whether modules can be loaded, and whether the environment has the right Python."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from windlass.core.case import Case
 from windlass.core.environment import Built, Entering, EnvironmentSeen, Recipe
 from windlass.core.modules.trial import ModulesSeen
 from windlass.core.run import Environment
+from windlass.core.wheels.python_needed import PythonNeeded
 
 UNKNOWN = ModulesSeen(
     failed="PyTorch/9", said='The following module(s) are unknown: "PyTorch/9"', is_absent=True, near=("PyTorch/2.1",)
@@ -27,9 +28,23 @@ def built(*, kind: str = "venv", wanted: str | None = None, seen: ModulesSeen | 
         entering=Entering(),
         built=Built(id=f"{kind}-1", kind=kind, path="/p", python="3.11.4", modules=("python/3.11",)),
         is_asked=True,
+        uses_outer_python=kind == "venv",
     )
     spec = replace(SPEC, environment=Environment(python=wanted))
     return replace(case(spec=spec, plan=replace(PLAN, modules=("python",))), environment=there, modules=seen)
+
+
+def needing(text: str, *, built: str | None = None, site: str | None = None) -> Case:
+    """A project that admits these Pythons; `site`: what it would be built with."""
+    there = EnvironmentSeen(
+        recipe=Recipe(kind="venv", python_needed=PythonNeeded(text=text, where="pyproject.toml:4")),
+        entering=Entering(),
+        built=Built(id="venv-1", kind="venv", path="/p", python=built) if built else None,
+        is_asked=True,
+        python=site,
+        other_python='[environment]\npython = "3.11"',
+    )
+    return replace(case(), environment=there)
 
 
 EXAMPLES = {
@@ -53,5 +68,12 @@ EXAMPLES = {
             built(kind="conda", seen=OLD_PYTHON),
             case(),
         ),
+    ),
+    "C327": Example(
+        trips=needing(">=3.10", site="3.6.8"),
+        passes=needing(">=3.6", site="3.6.8"),
+        says="pyproject.toml:4 requires Python >=3.10; at alpha it would be built with 3.6.8",
+        also_trips=(needing("<3.12", built="3.12.1"),),
+        also_passes=(needing(">=3.10"), needing(">=3.10", built="3.11.4"), built(wanted="3.11"), case()),
     ),
 }

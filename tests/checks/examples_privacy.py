@@ -1,4 +1,4 @@
-"""C507 to C509: secrets, and paths that are not yours."""
+"""C507 to C509, C533: secrets, and paths that are not yours."""
 
 from dataclasses import replace
 
@@ -7,6 +7,9 @@ from tests.checks.cases import Example
 from tests.checks.code_cases import NO_HOME, REMOTE, code_case, run
 from windlass.core.facts import Facts
 from windlass.core.site import Area
+
+WITH_PASSWORD = "https://ada:hunter22@pypi.lab.org/all"
+BY_REFERENCE = "https://${INDEX_USER}:${INDEX_TOKEN}@pypi.lab.org/all"
 
 EXAMPLES = {
     "C507": Example(
@@ -52,6 +55,22 @@ EXAMPLES = {
             code_case("open('~/x')"),
             code_case("x = 'a ~ b'", site=NO_HOME),
             code_case(site=NO_HOME, spec=run("python train.py --data ~/x")),  # C404 tells it
+        ),
+    ),
+    "C533": Example(
+        trips=code_case(files={"requirements.txt": f"numpy\n-i {WITH_PASSWORD}\n"}),
+        passes=code_case(files={"requirements.txt": f"numpy\n-i {BY_REFERENCE}\n"}),
+        says="requirements.txt:2 holds a password for pypi.lab.org, and the file is sent to alpha with your code",
+        also_trips=(
+            code_case(files={"deps/base.in": f"-i {WITH_PASSWORD}\n"}),
+            code_case(files={"pyproject.toml": f'[[tool.uv.index]]\nurl = "{WITH_PASSWORD}"\n'}),
+            code_case(files={"environment.yml": "channels:\n- https://conda.lab.org/t/ab-1234567890/lab\n"}),
+            code_case(files={"image.def": f"%post\n  pip install -i {WITH_PASSWORD} net\n"}),
+        ),
+        also_passes=(
+            code_case(files={"requirements.txt": f"-i {WITH_PASSWORD}\n"}, site=SITE),  # it stays on this machine
+            code_case(files={"requirements.txt": "net @ git+ssh://git@lab.org/net\n"}),
+            code_case(f"url = '{WITH_PASSWORD}'"),  # C507 tells it
         ),
     ),
 }

@@ -107,7 +107,7 @@ def test_only_what_certainly_fails_is_an_error() -> None:
             "C420",
             "C603",
         ),
-        *("C606", "C702", "C703"),
+        *("C606", "C702", "C703", "C706"),
     }
 
 

@@ -16,6 +16,8 @@ from tests.cli.conftest import Windlass
 from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from windlass.cli.commands.data import command
+from windlass.edges.folders import find_folders
+from windlass.edges.site_files import add_site
 
 
 @pytest.fixture
@@ -223,6 +225,26 @@ def test_what_is_much_is_packed_in_a_job(windlass: Windlass, pets: Path) -> None
     assert windlass("wait", run_id.strip()).returncode == 0
     assert '"files": 8' in windlass("logs", run_id.strip()).stdout
     assert windlass("data", "verify", "pets", "--on", "here").returncode == 0
+
+
+def test_paths_of_a_packing_job_are_those_of_the_login_node(
+    windlass: Windlass, pets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In jobs the variable is another one; what only jobs have is left to them."""
+    monkeypatch.setenv("LAB_SCRATCH", str(pets.parent))
+    monkeypatch.setenv("LAB_NAME", pets.name)
+    Path.home().joinpath(".bash_profile").write_text(
+        f'[ -z "$SLURM_JOB_ID" ] || export LAB_SCRATCH={tmp_path}/elsewhere ONLY_IN_JOBS={pets.parent}\n'
+    )
+    text = 'root = "$LAB_SCRATCH/far"\n[software]\nslurm_path = "@pocket"\nmodules = "lmod"\n[rules]\npoll_s = 1\n'
+    add_site("far", text, find_folders(os.environ))
+
+    for source, name in (("$LAB_SCRATCH/$LAB_NAME", "one"), ("$ONLY_IN_JOBS/$LAB_NAME", "two")):
+        packed = windlass("data", "pack", source, "--name", name, "--on", "far", "--as-job", "--time", "5m")
+        assert windlass("wait", packed.stdout.strip()).returncode == 0, windlass("logs", packed.stdout.strip()).stdout
+        assert windlass("data", "verify", name, "--on", "far").returncode == 0
+
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_what_is_not_there_afterwards_is_exit_code_1(windlass: Windlass, pets: Path, project: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import PLAN, RECORD
 from tests.cli.conftest import Windlass
-from windlass.cli.rows import format_why
+from windlass.app.record_words import format_why
 from windlass.cli.words import (
     format_cost,
     format_end,

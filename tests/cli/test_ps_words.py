@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from tests.builders import RECORD
-from windlass.cli.rows import format_why
+from windlass.app.record_words import format_why
 from windlass.core.record import RunRecord, RunState
 
 END = datetime(2026, 11, 17, 14, 20).astimezone().timestamp()

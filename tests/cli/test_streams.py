@@ -80,3 +80,14 @@ def test_cancelling_says_what_is_so(windlass: Windlass) -> None:
     windlass("wait", run_id)
 
     assert "was done already" in windlass("cancel", run_id).stderr
+
+
+def test_a_note_is_kept_with_the_run_and_shown(windlass: Windlass) -> None:
+    run_id = windlass("run", "--command", "true", "-d").stdout.strip()
+
+    assert "nothing was noted yet" in windlass("note", run_id).stderr
+    assert f"noted; {run_id} has 1 note" in windlass("note", run_id, "lr too high\x1b[31m").stderr
+    assert windlass("note", "last").stdout.rstrip().endswith("  lr too high")
+    (listed,) = json.loads(windlass("ps", "--json").stdout)["runs"]
+    assert [note["text"] for note in listed["notes"]] == ["lr too high"]
+    assert "a note needs a text" in windlass("note", run_id, "").stderr

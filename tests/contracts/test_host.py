@@ -333,6 +333,20 @@ def test_a_folder_that_is_gone_differs_from_one_without_a_status(host: Host, fol
     assert values == {"statuses": [{"outcome": "done"}, None, None], "gone": [f"{folder}/c"], "stops": {}}
 
 
+def test_progress_is_as_new_as_the_training_told_it(host: Host, folder: str) -> None:
+    status = {"state": "running", "submission": 1, "link": 2, "attempt": 1, "progress": {"done": 291}}
+    told = {"submission": 1, "link": 2, "attempt": 1, "done": 431, "of": 600}
+    send(host, f"{folder}/new/status.json", json.dumps(status).encode())
+    send(host, f"{folder}/new/progress.json", json.dumps(told).encode())
+    send(host, f"{folder}/old/status.json", json.dumps(status).encode())
+    send(host, f"{folder}/old/progress.json", json.dumps({**told, "link": 1}).encode())
+
+    new, old = ask(host, "statuses", folders=[f"{folder}/new", f"{folder}/old"]).values["statuses"]
+
+    assert new["progress"] == told
+    assert old["progress"] == {"done": 291}
+
+
 def test_only_a_run_folder_is_removed(host: Host, folder: str) -> None:
     ask_all(host, make_run(folder))
     run(host, "mkdir", "-p", f"{folder}/runs/mine")

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import GPU_NODE, HOUR, SITE, plan_for
-from windlass.core.cost import Cost, Size, make_cost
+from windlass.core.cost import Cost, make_cost
 from windlass.core.run import Resources
 from windlass.core.site import Accounting, CostUnit, Rules
+from windlass.core.size import Size
 
 SIZE = Size(nodes=2, cores=32, gpus=8)
 

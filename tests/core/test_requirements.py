@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windlass.core.credentials import hide_credentials
 from windlass.core.wheels.platform import make_platform
 from windlass.core.wheels.requirements import (
     Requirements,
     format_constraints,
     format_for_laptop,
     format_requirements,
-    hide_credentials,
     is_requirements,
     list_for,
     read_requirements,
@@ -79,6 +79,34 @@ def test_credentials_of_an_index_are_neither_shown_nor_sent() -> None:
     with pytest.raises(RequirementsInvalid, match=r"\*\*\*@example.org") as caught:
         format_requirements(found, with_indexes=True)
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_reference_to_a_password_is_no_password() -> None:
+    found = read(f"{_INDEX} https://${{INDEX_USER}}:${{INDEX_TOKEN}}@example.org/x\na")
+
+    assert "https://${INDEX_USER}:${INDEX_TOKEN}@example.org/x" in format_requirements(found, with_indexes=True)
+    assert "https://${INDEX_USER}:${INDEX_TOKEN}@example.org/x" in format_for_laptop(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "-r https://me:s3cret@example.org/all.txt"),
+        ("requirements.txt", "-c https://me:s3cret@example.org/bounds.txt"),
+        ("sub/requirements.txt", "--requirement=https://s3cret0123456789@example.org/all.txt"),
+        ("requirements.txt", "-e git+https://me:s3cret@example.org/net.git"),
+        ("requirements.txt", "net @ git+https://me:s3cret@example.org/net.git"),
+        ("requirements.txt", "net=1 https://me:s3cret@example.org/net.git"),
+        ("pyproject.toml", '[project]\ndependencies = "net @ https://me:s3cret@example.org/net.whl"'),
+        ("pyproject.toml", '[project]\ndependencies = [{ git = "https://me:s3cret@example.org/net" }]'),
+        ("pyproject.toml", '[project]\ndependencies = ["net @ https://me:s3cret@example.org/net.whl"]'),
+    ],
+)
+def test_no_refusal_repeats_a_password(name: str, text: str) -> None:
+    problem = fail(text, name)
+
+    assert "s3cret" not in f"{problem.message} {problem.hint} {problem.details}"
+    assert "example.org" in problem.message
 
 
 def test_an_index_without_credentials_goes_along_where_there_is_internet() -> None:
@@ -322,3 +350,10 @@ def test_no_password_survives_in_an_address(user: str, word: str) -> None:
     hidden = hide_credentials(f"see https://{user}:{word}@example.org/a and https://example.org/?token={word}&x=1")
 
     assert re.sub(r"\*\*\*", "", hidden) == "see https://@example.org/a and https://example.org/?token=&x=1"
+
+
+def test_a_hint_can_be_pasted_though_the_name_of_the_file_is_odd() -> None:
+    with pytest.raises(RequirementsInvalid) as told:
+        read_requirements("my $list.txt", lambda name: None)
+
+    assert told.value.hint == "pip freeze > 'my $list.txt'"

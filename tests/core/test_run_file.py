@@ -8,16 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.core.run import Checkpoint, Data, Environment, Prefetch, Resources, RunSpec, Staging
+from windlass.core.run import Budget, Checkpoint, Data, Environment, Farm, Prefetch, Resources, RunSpec, Staging
+from windlass.core.sweep.wish import Sweep
 from windlass.core.toml.reading import FromText, Problem, Shape, Table
 from windlass.core.toml.run_file import (
+    BUDGET,
     CHECKPOINT,
     DATA,
     ENVIRONMENT,
+    FARM,
     PREFETCH,
     RESOURCES,
     RUN,
     SECTIONS,
+    SWEEP,
     find_problems,
     make_defaults,
     read_run,
@@ -114,12 +118,15 @@ def test_every_key_is_read() -> None:
 @pytest.mark.parametrize(
     ("shapes", "kind", "apart"),
     [
-        (RUN, RunSpec, {"resources", "environment", "data", "checkpoint", "prefetch"}),
+        (RUN, RunSpec, {"resources", "environment", "data", "checkpoint", "prefetch", "sweep", "budget", "farm"}),
         (RESOURCES, Resources, set()),
         (ENVIRONMENT, Environment, set()),
         (DATA, Data, set()),
         (CHECKPOINT, Checkpoint, set()),
         (PREFETCH, Prefetch, set()),
+        (SWEEP, Sweep, set()),
+        (BUDGET, Budget, set()),
+        (FARM, Farm, set()),
     ],
 )
 def test_every_field_has_a_key(shapes: dict[str, Shape], kind: type, apart: set[str]) -> None:

@@ -11,7 +11,8 @@ from tests.diagnoses.ends import (
     after,
     waits,
 )
-from windlass.core.ending.symptoms import JobFacts, NodeGauges, Symptoms, WaitingKind
+from windlass.core.ending.symptoms import JobFacts, Symptoms, WaitingKind
+from windlass.core.gauges.series import NodeGauges
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
 

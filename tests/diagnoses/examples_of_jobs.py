@@ -15,8 +15,10 @@ from tests.diagnoses.ends import (
     refused,
     waits,
 )
-from windlass.core.ending.symptoms import Event, NodeGauges, Symptoms, WaitingKind
+from windlass.core.ending.symptoms import Symptoms, WaitingKind
+from windlass.core.events import Event
 from windlass.core.facts import Association, Facts, SeenPartition, SeenQuota
+from windlass.core.gauges.series import NodeGauges
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
 
@@ -306,5 +308,10 @@ EXAMPLES: dict[str, Example] = {
         trips=Symptoms(record=RUNNING, events=_BROKE_DOWN),
         passes=Symptoms(record=RUNNING, events=_BROKE_DOWN[:2]),
         says="the command died twice and was started again in the same job",
+    ),
+    "D311": Example(
+        trips=Symptoms(record=replace(FAILED, state=RunState.OUT_OF_BUDGET, reason="its budget of 9 GPU-h is used up")),
+        passes=Symptoms(record=TIMED_OUT),
+        says="its budget of 9 GPU-h is used up",
     ),
 }

@@ -13,6 +13,7 @@ from tests.diagnoses.ends import (
 from windlass.core.ending.symptoms import JobFacts, Symptoms
 from windlass.core.facts import Facts
 from windlass.core.jobs import JobState
+from windlass.core.record import RunState
 
 EXAMPLES: dict[str, Example] = {
     "D401": Example(
@@ -185,6 +186,12 @@ EXAMPLES: dict[str, Example] = {
         trips=after(FAILED, "OSError: [Errno 24] Too many open files: 'x.png'"),
         passes=after(FAILED, "opened too many open filesets"),
         says="the program had too many files open",
+    ),
+    "D508": Example(
+        trips=Symptoms(record=replace(RUNNING, folder="/scratch/runs/digits-k3f9w"), is_folder_gone=True),
+        passes=Symptoms(record=replace(RUNNING, state=RunState.LOST), is_folder_gone=True),
+        says="its run folder is gone: /scratch/runs/digits-k3f9w is not there any more; "
+        "what it prints and saves there is kept nowhere",
     ),
     "D601": Example(
         trips=replace(

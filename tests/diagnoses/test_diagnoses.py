@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.builders import PLAN, RECORD, SITE
 from tests.diagnoses.ends import DONE, FAILED, NO_FILE, PLANNED, RUNNING, after, waits
 from tests.diagnoses.examples import EXAMPLES, MORE
-from windlass.core.ending.symptoms import Event, JobFacts, RankLog, Symptoms, Waiting, WaitingKind
+from windlass.core.ending.symptoms import JobFacts, RankLog, Symptoms, Waiting, WaitingKind
+from windlass.core.events import Event
 from windlass.core.facts import Facts, SeenPartition
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
@@ -180,6 +181,21 @@ def test_what_a_program_says_and_survives_is_no_cause_of_another_exception(code:
     log = (line, "Traceback (most recent call last):", "  File 'train.py', line 9", "KeyError: 'lr'")
 
     assert codes(after(FAILED, *log)) == ["D801", code]
+
+
+def test_a_package_that_is_missing_is_brought_by_what_windlass_builds() -> None:
+    """A line of one's own comes last: environments are built from a list of packages."""
+    missing = after(FAILED, "ModuleNotFoundError: No module named 'torch'")
+    built = replace(missing, plan=replace(PLAN, environment="venv-3f2a9c1b7d"))
+
+    (plain,), (of_ours,), (foreign,) = (diagnose(one) for one in (missing, built, replace(missing, is_foreign=True)))
+
+    words = ("venv = ", "conda = ", "container = ", "modules = ", "activate = ")
+    places = [str(plain.hint).index(word) for word in words]
+    assert places == sorted(places)
+    assert "write torch into the file that [environment] names" in str(of_ours.hint)
+    assert "windlass env show venv-3f2a9c1b7d --on" in str(of_ours.hint)
+    assert "[environment]" not in str(foreign.hint)
 
 
 def test_a_hint_comes_after_the_plain_truth() -> None:

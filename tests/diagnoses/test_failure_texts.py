@@ -6,7 +6,9 @@ import pytest
 
 from tests.builders import PLAN
 from tests.diagnoses.ends import FAILED, RUNNING, TIMED_OUT, after, refused, waits
-from windlass.core.ending.symptoms import Event, JobFacts, NodeGauges, Symptoms, WaitingKind
+from windlass.core.ending.symptoms import JobFacts, Symptoms, WaitingKind
+from windlass.core.events import Event
+from windlass.core.gauges.series import NodeGauges
 from windlass.core.jobs import JobState
 from windlass.diagnoses import diagnose
 

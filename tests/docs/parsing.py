@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from windlass.cli.commands.sweep import DefaultGroup
 from windlass.cli.main import COMMANDS, windlass
 from windlass.cli.output import Output
 
@@ -41,6 +42,9 @@ def _parse(group: click.Group, words: list[str], parent: click.Context | None = 
         group.make_context("windlass", words, obj=Output()).close()
         return
     command = group.get_command(context, words[0])
+    if command is None and isinstance(group, DefaultGroup):
+        group.make_context("windlass", words, obj=Output()).close()
+        return
     if command is None:
         raise click.UsageError(f"no such command: {words[0]}")
     if isinstance(command, click.Group):

@@ -124,9 +124,10 @@ def test_every_command_has_an_example_somewhere() -> None:
 def test_every_toml_is_read_without_a_problem(block: Block, places: Places) -> None:
     assert block.title, f"{block.name} needs a title: which file is it?"
     match block.title.split("/"):
-        case ["windlass.toml" | "config.toml"]:
-            (places.home / "windlass.toml").write_text(block.text)
-            command = () if is_whole(block) else (Flag(key="run.command", value="python train.py"),)
+        case ["windlass.toml" | "config.toml" as name]:
+            ((places.home if name == "windlass.toml" else places.config) / name).write_text(block.text)
+            is_all = name == "windlass.toml" and is_whole(block)
+            command = () if is_all else (Flag(key="run.command", value="python train.py"),)
             sites = tomllib.loads(block.text).get("site", {"here": {}})
             for site in sites:
                 load_run_spec(places.home, site, places.env, command)

@@ -30,6 +30,16 @@ def test_python_shell_and_lists_of_packages_are_taken(tmp_path: Path) -> None:
     assert "data.csv" in code.paths
 
 
+def test_so_is_whatever_the_environment_is_made_from(tmp_path: Path) -> None:
+    for name in ("deps/base.in", "image.def", "pip.conf", "notes.in"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+
+    code = load_project_code(tmp_path, take_snapshot(tmp_path).manifest, also=("deps/base.in", "gone.txt"))
+
+    assert [one.path for one in code.files] == ["deps/base.in", "image.def", "pip.conf"]
+
+
 def test_what_is_no_text_or_too_large_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "nul.py").write_bytes(b"x = 1\0")
     (tmp_path / "large.py").write_bytes(b"#" * (project_code.MAX_BYTES + 1))

@@ -158,6 +158,21 @@ def test_the_diff_shows_no_secrets_even_of_deleted_files(tmp_path: Path) -> None
     assert b"a/a.py" in snapshot.diff
 
 
+def test_a_password_that_was_just_taken_out_is_not_in_the_diff(tmp_path: Path) -> None:
+    project = make_repository(tmp_path / "p", "a.py")
+    write(project, "requirements.txt", text="-i https://ada:hunter22@pypi.lab.org/all\nnumpy==1.0\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "second")
+    write(project, "requirements.txt", text="-i https://${USER}:${TOKEN}@pypi.lab.org/all\nnumpy==2.0\n")
+
+    snapshot = take_snapshot(project)
+
+    assert b"hunter22" not in snapshot.diff
+    assert b"-i https://ada:***@pypi.lab.org/all\n" in snapshot.diff
+    assert b"-numpy==1.0\n" in snapshot.diff
+    assert "*** in 1 removed line(s)" in " ".join(snapshot.notices)
+
+
 def test_a_long_diff_is_cut_at_a_line_and_told(tmp_path: Path) -> None:
     project = make_repository(tmp_path / "p", "a.txt")
     write(project, "a.txt", text="0123456789abcde\n" * 500_000)

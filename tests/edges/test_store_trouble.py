@@ -316,3 +316,20 @@ def _start(code: str, *arguments: str) -> subprocess.Popen[bytes]:
     root = Path(__file__).parents[2]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "src")])}
     return subprocess.Popen([sys.executable, "-c", code, *arguments], env=env)
+
+
+def test_a_store_that_was_removed_or_moved_under_it_is_opened_anew(tmp_path: Path) -> None:
+    path = tmp_path / "windlass.db"
+    with Store(path) as watching:
+        watching.save(RECORD)
+        stamp = watching.stamp()
+        for side in ("", "-wal", "-shm"):
+            path.with_name(path.name + side).rename(tmp_path / f"aside{side}")
+        assert watching.list() == ()
+
+        watching.save(make_record("written-after"))
+        assert watching.stamp() != stamp
+        with Store(path) as other:
+            other.save(make_record("of-another"))
+            assert {one.run_id for one in other.list()} == {"written-after", "of-another"}
+        assert {one.run_id for one in watching.list()} == {"written-after", "of-another"}

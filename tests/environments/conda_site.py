@@ -72,13 +72,13 @@ class CondaSite:
 
     def build(self, recipe: Recipe, *, again: bool = False) -> dict[str, Any]:
         """The card. Raises environments.BuildFailed."""
-        request = make_request(self.site, recipe, KIND.make_build(recipe, self.site), again=again)
+        request = make_request(self.site.root, recipe, KIND.make_build(recipe, self.site), again=again)
         request["needs_bytes"] = 0
         return environments.VERBS["build-env"](request, lambda *_: None)["built"]  # type: ignore[no-any-return]
 
     def start_build(self, recipe: Recipe) -> "subprocess.Popen[bytes]":
         """The same in a process of its own."""
-        request = make_request(self.site, recipe, KIND.make_build(recipe, self.site), again=True)
+        request = make_request(self.site.root, recipe, KIND.make_build(recipe, self.site), again=True)
         do = "from windlass_job.working.environments import VERBS; import json, sys\n"
         do += "VERBS['build-env'](json.loads(sys.argv[1]), lambda *_: None)"
         return subprocess.Popen([sys.executable, "-c", do, json.dumps(request)])

@@ -36,9 +36,13 @@ def make_wheel(
 
 
 @contextlib.contextmanager
-def serve_index(folder: Path) -> Iterator[str]:
-    """An index of Python packages on loopback: folder/NAME/*.whl, listed as a web server lists folders."""
-    handler = partial(_Quiet, directory=str(folder))
+def serve_index(folder: Path, *, login: str | None = None) -> Iterator[str]:
+    """An index of Python packages on loopback: folder/NAME/*.whl, listed as a web server lists folders.
+
+    login: as in "user:word", without which nobody is let in.
+    """
+    handler = partial(_Guarded if login else _Quiet, directory=str(folder))
+    _Guarded.login = login or ""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -50,6 +54,18 @@ def serve_index(folder: Path) -> Iterator[str]:
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """A test's output is its own."""
+
+
+class _Guarded(_Quiet):
+    login = ""
+
+    def do_GET(self) -> None:
+        if self.headers.get("Authorization") == f"Basic {base64.b64encode(self.login.encode()).decode()}":
+            super().do_GET()
+        else:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", "Basic")
+            self.end_headers()
 
 
 def _hash(text: str) -> str:

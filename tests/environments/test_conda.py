@@ -21,7 +21,7 @@ from tests.environments.conda_site import (
     wait_until_gone,
 )
 from windlass.core.environment import make_path
-from windlass.core.run import BuildPlace, Environment
+from windlass.core.run import Environment
 from windlass.core.site import Software
 from windlass.environments.conda import KIND
 from windlass.errors import PlanError
@@ -247,17 +247,16 @@ def test_the_python_that_was_asked_for_must_come_out(place: CondaSite, tmp_path:
 
 
 def test_a_login_node_without_gpus_gets_the_builds_for_gpus() -> None:
-    site = replace(SITE, software=Software(cuda="12.4"))
+    site = replace(SITE, software=Software(cuda="$(id)12.4"))  # a value, whatever is in it
     recipe = KIND.read(Environment(conda="e.yml"), site, {"e.yml": make_yaml("forge", "pytorch")}.get)
 
     assert recipe is not None
-    assert 'export CONDA_OVERRIDE_CUDA="${CONDA_OVERRIDE_CUDA:-12.4}"' in KIND.make_build(recipe, site).script
-
-
-def test_a_conda_environment_is_not_made_on_every_node() -> None:
-    environment = Environment(conda="e.yml", build=BuildPlace.NODE)
-    with pytest.raises(PlanError, match="makes a venv on every node"):
-        KIND.read(environment, SITE, {"e.yml": make_yaml("forge", "python")}.get)
+    lines = "\n".join(line for line in KIND.make_build(recipe, site).script.splitlines() if "cuda" in line.lower())
+    for env, told in (({}, "$(id)12.4"), ({"CONDA_OVERRIDE_CUDA": "11.8"}, "11.8")):
+        done = subprocess.run(
+            ["bash", "-c", f'{lines}\nprintf %s "$CONDA_OVERRIDE_CUDA"'], env=env, capture_output=True
+        )
+        assert done.stdout.decode() == told
 
 
 def test_variables_that_were_set_for_an_environment_are_there(place: CondaSite, tmp_path: Path) -> None:

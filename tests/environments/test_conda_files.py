@@ -86,6 +86,14 @@ def test_a_token_of_pip_or_in_a_lock_is_refused_too() -> None:
         _read("e.txt", e_txt=_EXPLICIT.replace("/forge/", "/t/ab-1234567890/forge/"))
 
 
+def test_no_refusal_repeats_a_password() -> None:
+    address = "git+https://me:hunter22@example.org/net.git"
+    with pytest.raises(PlanError) as refused:
+        _read("e.yml", e_yml=f"{_YAML}  - pip:\n    - -e {address}\n")
+
+    assert "hunter22" not in f"{refused.value} {refused.value.hint}"
+
+
 def test_a_reference_to_a_token_is_none() -> None:
     text = _YAML.replace("forge\n", "forge\n  - https://conda.example.org/t/$TOKEN/private\n")
 

@@ -10,12 +10,13 @@ import pytest
 
 from tests.builders import ATTEMPT, HOUR, SITE, SPEC
 from tests.goldens import check_golden
-from windlass.core.environment import Around, Entering, EnvironmentSeen, Recipe, list_modules, settle
+from windlass.core.environment import Around, Entering, EnvironmentSeen, Recipe, add_activation, list_modules, settle
 from windlass.core.facts import Facts
 from windlass.core.job import make_script
 from windlass.core.planning import make_plan
 from windlass.core.run import Data, Environment, Resources
 from windlass.core.site import Area, GpuKind, ModuleSystem, Site, Software
+from windlass.core.source.reach import list_before
 from windlass.environments import KINDS
 from windlass.environments.container_runtimes import RUNTIMES
 from windlass.errors import PlanError
@@ -221,6 +222,38 @@ def test_the_facts_of_the_script_are_json_whatever_the_name(tmp_path: Path) -> N
 
     facts = json.loads((tmp_path / "facts").read_text())
     assert (facts["source"], facts["bytes"], facts["digest"][:13]) == ("docker://a/b:it's%d", 3, "sha256:ba7816")
+
+
+def test_what_the_user_activates_comes_last_and_inside(tmp_path: Path) -> None:
+    """After a venv in the script of the job; inside a container in every task; and a line that fails ends it."""
+    activate = 'export WORDS="$WORDS mine"'
+    beside_a_venv = add_activation(Entering(lines=("export WORDS=venv",)), activate)
+    boxed = add_activation(Entering(lines=("export WORDS=box",), inside=("env",)), activate)
+    broken = add_activation(Entering(inside=("env",)), "false")
+
+    venv, box = (run_lines(one, tmp_path)["WORDS"] for one in (beside_a_venv, boxed))
+    command = ["bash", "-c", 'echo "$WORDS"; exit 7']
+    inside = subprocess.run([*boxed.inside, *command], env={"WORDS": box}, capture_output=True, text=True)
+
+    assert (venv, box) == ("venv mine", "box")
+    assert (inside.stdout, inside.returncode) == ("box mine\n", 7)
+    assert subprocess.run([*broken.inside, *command], capture_output=True).returncode == 1
+    assert add_activation(boxed, None) == boxed
+
+
+@pytest.mark.parametrize("is_left_out", [True, False])
+def test_what_is_activated_is_part_of_the_environment(is_left_out: bool) -> None:
+    wanted = Environment(container="/images/torch.sif", activate="source /opt/more/bin/activate")
+    recipe = KIND.read(wanted, HERE, lambda _: None)
+    assert recipe is not None
+    entering = Entering() if is_left_out else KIND.enter(wanted, recipe, "/images/torch.sif", HERE)
+    seen = EnvironmentSeen(recipe=recipe, entering=entering, is_left_out=is_left_out)
+    spec = replace(SPEC, environment=wanted)
+
+    plan = make_plan(spec, HERE, Facts(root=ROOT), ATTEMPT, launchers=LAUNCHERS, environment=seen)
+
+    assert ("/opt/more" in make_script(plan)) is not is_left_out
+    assert list_before(plan, spec) == (() if is_left_out else (*plan.activate, wanted.activate))
 
 
 def test_the_script_of_a_training_in_a_container() -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from windlass_job.staging.checking import Damaged, make_sum_check
 from windlass_job.staging.env_unpacking import unpack_arriving
 from windlass_job.staging.items import FAILED, WAITING, Arrival, Item, Part
 from windlass_job.staging.laying import Laid
+from windlass_job.staging.window import SIZE, UNPACKING
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +33,14 @@ def receive(folder: Path, card: dict[str, Any], bring: Callable[[Arrival, bytes]
     part = Part(os.fsencode(card["packed"]), target, card["bytes"], check)
     laid = Laid([Item(0, "env.tar", [part], True)], lambda text: None)
     arrival = laid.store.arrivals[0]
+    arrival.pass_through(UNPACKING)
     sender = threading.Thread(target=bring, args=(arrival, Path(card["packed"]).read_bytes()))
     sender.start()
     try:
-        return unpack_arriving(laid, target, os.fsencode(folder / "env"))
+        return unpack_arriving(laid, arrival, os.fsencode(folder / "env"))
     finally:
-        sender.join()
+        sender.join(20)
+        assert not sender.is_alive()
 
 
 def send(arrival: Arrival, content: bytes, *, pause_s: float = 0.0) -> None:
@@ -70,6 +74,22 @@ def test_it_works_once_it_has_come_whole(
     said = subprocess.run([tmp_path / "env" / "bin" / "greet"], capture_output=True, text=True, check=True).stdout
     assert told == []
     assert f"in {tmp_path}/env\n" in said
+    assert [one.name for one in tmp_path.iterdir()] == ["env"]  # the tar is on no disk
+
+
+def test_whoever_brings_it_does_not_wait_for_an_unpacking_that_failed(tmp_path: Path) -> None:
+    """It is no tar, and larger than what is held in memory; that it came as it was sent is known only at its end."""
+    content = b"no tar" * (SIZE // 4)
+    (tmp_path / "packed").write_bytes(content)
+    card = {"packed": str(tmp_path / "packed"), "bytes": len(content), "crc32": zlib.crc32(content)}
+
+    def bring(arrival: Arrival, content: bytes) -> None:
+        for at in range(0, len(content), 1 << 20):
+            arrival.write(memoryview(content)[at : at + (1 << 20)])
+        arrival.end_part()
+
+    with pytest.raises(OSError, match="the packed environment is damaged"):
+        receive(tmp_path, card, bring)
 
 
 def test_what_does_not_come_leaves_nothing(tmp_path: Path, card: dict[str, Any]) -> None:

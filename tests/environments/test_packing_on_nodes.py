@@ -60,7 +60,7 @@ def test_a_run_that_wants_it_packs_its_environment_and_trains_on_the_node(lab: S
     (built,) = list_environments(lab, lab.site("lab"))
     assert built.packed == f"{lab.site('lab').root}/envs/{built.id}/env.tar"
     assert not pack_environment(lab, lab.site("lab"), built.id).is_new
-    with pytest.raises(EnvironmentNotFound, match="lab has no environment venv-nothing"):
+    with pytest.raises(EnvironmentNotFound, match="lab has no environment 'venv-nothing'"):
         pack_environment(lab, lab.site("lab"), "venv-nothing")
 
 

@@ -1,5 +1,6 @@
 """venv: what is read, what identifies it, what is built, and how a job goes in; the shell is run by bash itself."""
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -7,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.builders import SITE
+from tests.environments.wheelhouse import make_wheel
+from windlass.app.environments.seen import read_recipe
 from windlass.core.environment import Entering, Recipe, make_path
 from windlass.core.run import BuildPlace, Environment, Wheels
 from windlass.core.site import Software
 from windlass.environments import KINDS
-from windlass.environments.venv import CHOSEN
 from windlass.environments.venv_script import CHECK
 from windlass.errors import PlanError, WindlassError
 from windlass_job import wire
@@ -107,7 +109,7 @@ def test_a_password_in_the_address_of_an_index_is_refused() -> None:
 @pytest.mark.parametrize("wheels", [Wheels.WHEELHOUSE, Wheels.PYPI, Wheels.LAPTOP])
 def test_the_script_is_valid_bash(modules: tuple[str, ...], wheels: Wheels) -> None:
     recipe = read(Environment(venv="requirements.txt", modules=modules, python="3.11"))
-    build = VENV.make_build(replace(recipe, settings={**recipe.settings, CHOSEN: wheels.value}), HOUSE)
+    build = VENV.make_build(replace(recipe, wheels=wheels), HOUSE)
 
     check_bash(build.script)
     assert build.needs_internet is (wheels is Wheels.PYPI)
@@ -117,7 +119,7 @@ def test_the_script_is_valid_bash(modules: tuple[str, ...], wheels: Wheels) -> N
 
 def test_sums_of_pypi_are_not_asked_of_a_wheelhouse() -> None:
     recipe = read(Environment(venv="requirements.txt"))
-    at_pypi = replace(recipe, settings={**recipe.settings, CHOSEN: "pypi"})
+    at_pypi = replace(recipe, wheels=Wheels.PYPI)
 
     assert b"--hash" not in VENV.make_build(recipe, HOUSE).files["requirements.txt"]
     assert VENV.make_build(at_pypi, HOUSE).files["requirements.txt"].count(b"--hash") == 3
@@ -188,5 +190,77 @@ def test_every_node_makes_its_own_where_that_is_wanted() -> None:
     check_bash(lines)
     assert recipe.is_made_by_jobs
     assert "srun" in lines
-    with pytest.raises(PlanError, match="wheelhouse"):
-        enter(wanted, read(replace(wanted, wheels=Wheels.LAPTOP)))
+
+
+def test_nodes_take_packages_from_where_they_surely_can() -> None:
+    wanted = Environment(venv="requirements.txt", build=BuildPlace.NODE)
+    inside, outside = (replace(SITE, rules=replace(SITE.rules, compute_internet=one)) for one in (True, None))
+
+    chosen = [VENV.read(wanted, site, FILES.get) for site in (HOUSE, inside, outside)]
+    asked = read(replace(wanted, wheels=Wheels.LAPTOP))
+
+    assert [one and one.wheels for one in chosen] == [Wheels.WHEELHOUSE, Wheels.PYPI, Wheels.LAPTOP]
+    assert asked.wheels is Wheels.LAPTOP
+    assert f"export WINDLASS_WHEELS={SITE.root}/wheels/{asked.id}" in "\n".join(enter(wanted, asked).lines)
+
+
+@pytest.mark.slow
+def test_a_login_node_that_fetches_for_such_a_run_makes_one_too_and_none_in_a_strangers_folder(tmp_path: Path) -> None:
+    make_wheel(tmp_path / "house", "words", "2.0")
+    site = replace(SITE, software=Software(wheelhouse=str(tmp_path / "house")))
+    wanted = Environment(venv="requirements.txt", build=BuildPlace.NODE)
+    recipe = VENV.read(wanted, site, {"requirements.txt": "words\n"}.get)
+    assert recipe is not None
+    entering = VENV.enter(wanted, recipe, make_path(recipe, "/root"), site)
+
+    made = run_entering(entering, tmp_path)
+    folder = tmp_path / ".windlass" / "environment" / "windlass-0"
+    if os.geteuid() == 0:
+        os.chown(folder, 65534, 65534)
+        refused = run_entering(entering, tmp_path)
+        assert (refused.returncode, refused.stdout) == (wire.EXIT_ENVIRONMENT, "")
+        assert f"{folder} belongs to another user" in refused.stderr
+
+    assert made.stdout.startswith(str(folder)), made.stderr
+    assert list(folder.glob("*/lib/python*/site-packages/words*"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hint"),
+    [(Environment(conda="base"), "pack = true"), (Environment(container="/images/torch.sif"), 'build = "login"')],
+)
+def test_only_a_venv_is_made_on_every_node(wanted: Environment, hint: str, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="makes a venv on every node") as told:
+        read_recipe(replace(wanted, build=BuildPlace.NODE), SITE, tmp_path)
+
+    assert hint in str(told.value.hint)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder of somebody else's")
+@pytest.mark.parametrize("trap", ["the folder", "the one above", "a link", "a link above"])
+def test_what_somebody_else_laid_on_a_node_is_not_entered(tmp_path: Path, trap: str) -> None:
+    """/tmp of a node is everybody's, and numbers of jobs can be guessed: another user's Python would run as ours."""
+    wanted = Environment(venv="requirements.txt", build=BuildPlace.NODE)
+    site = replace(HOUSE, local_scratch="$LOCAL")
+    recipe = VENV.read(wanted, site, FILES.get)
+    assert recipe is not None
+    lines = "\n".join((*VENV.enter(wanted, recipe, make_path(recipe, "/root"), site).lines, "echo entered"))
+    above = tmp_path / "windlass-7"
+    folder = above / str(recipe.existing).rpartition("/")[2]
+    laid = tmp_path / "theirs" if trap == "a link" else folder
+    (laid / "bin").mkdir(parents=True)
+    (laid / CHECK).touch()
+    above.mkdir(exist_ok=True)
+    if trap == "a link":
+        folder.symlink_to(laid)
+    if trap == "a link above":  # to what is ours: whoever laid it can have it lead elsewhere later
+        above.rename(tmp_path / "ours")
+        above.symlink_to(tmp_path / "ours")
+    else:
+        os.chown(above if trap == "the one above" else laid, 65534, -1)
+    env = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path), "SLURM_JOB_ID": "7", wire.ENV_RUN_DIR: str(tmp_path)}
+
+    done = subprocess.run(["bash", "-c", lines], env=env, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (wire.EXIT_ENVIRONMENT, "")
+    assert ("is a link" if "link" in trap else "belongs to another user") in done.stderr

@@ -17,7 +17,7 @@ from tests.docs.session import Reader
 EXAMPLES = ROOT / "examples"
 NAMES = sorted(page.parent.name for page in EXAMPLES.glob("*/README.md"))
 PLAIN = ["matrix"]  # needs nothing but Python
-OTHERWISE = ["fashion"]  # has its own tests, and is what `make demo` runs
+OTHERWISE = ["fashion", "sweep"]  # have tests of their own
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """The agent as a process: what it runs, how it exits, what it leaves behind."""
 
+import json
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -149,6 +151,17 @@ def test_the_heart_beats(some_job: Job) -> None:
         wait_until(lambda: some_job.status["heartbeat"] > first, "another heartbeat")
 
     assert some_job.status["state"] == "running"
+
+
+def test_the_first_heartbeat_comes_soon_and_brings_the_progress(some_job: Job) -> None:
+    """Whoever has just submitted waits for it: not as long as between those of a training that runs for days."""
+    told = {"done": 3, "of": 9, "t": time.time(), "link": 1}
+    some_job.folder.mkdir(exist_ok=True)
+
+    with some_job.start("sleep", "60"):
+        wait_until(lambda: (some_job.folder / "status.json").exists(), "there is a status")
+        (some_job.folder / "progress.json").write_text(json.dumps(told))
+        wait_until(lambda: (some_job.status["progress"] or {}).get("done") == 3, "it is told", timeout_s=15)
 
 
 def test_the_command_gets_what_helps(some_job: Job) -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.job.harness import OLDEST_AND_NEWEST
+from tests.job.harness import OLDEST_AND_NEWEST, Job
 from windlass.edges.job_zip import make_job_zip
+from windlass_job import wire
 from windlass_job.events import LONGEST_LINE, format_line
 
 WRITE = """
@@ -49,3 +50,21 @@ def test_a_line_is_short_and_readable(record: dict[str, object]) -> None:
 
 def test_a_short_record_is_kept_as_it_is() -> None:
     assert json.loads(format_line({"kind": "note", "text": "é\n"})) == {"kind": "note", "text": "é\n"}
+
+
+def test_a_checkpoint_is_told_once(tmp_path: Path) -> None:
+    saved = '{"link": 1, "saved_step": 7, "save_s": 1.5, "saved_t": 1000.5}'
+    job = Job(home=tmp_path)
+
+    assert job.run("bash", "-c", f"echo '{saved}' > run/progress.json; sleep 0.5") == 0
+
+    told = [event for event in job.events if event["kind"] == wire.SAVED]
+    assert [(one["step"], one["seconds"], one["at"]) for one in told] == [(7, 1.5, 1000.5)]
+
+
+def test_a_checkpoint_of_an_earlier_link_is_not_told_again(tmp_path: Path) -> None:
+    job = Job(home=tmp_path, env={wire.ENV_LINK: "2"})
+
+    job.run("bash", "-c", """echo '{"link": 1, "saved_step": 7, "saved_t": 1.5}' > run/progress.json""")
+
+    assert wire.SAVED not in job.kinds

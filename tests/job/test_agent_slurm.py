@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.cluster import SlurmCluster, wait_until
+from windlass.core.gauges.lines import read_files, read_node
 from windlass.edges.job_zip import make_job_zip
 
 pytestmark = pytest.mark.slurm
@@ -82,9 +83,35 @@ def test_memory_and_cpu_time_are_those_of_the_job(slurm: SlurmCluster, home: Pat
     wait_until(lambda: _is_over(slurm, job), "the job has ended")
 
     (samples,) = (home / "gauges").iterdir()
-    last = json.loads(samples.read_text().splitlines()[-1])
-    assert 80 <= last["memory_mb"] < 300
-    assert "cpu_s" in last
+    node = read_node(samples.stem, samples.read_text())
+    assert node is not None
+    assert 80 <= (node.memory_mb.most or 0) < 300
+    assert node.cpu_cores
+    assert node.cores == 1
+
+
+# What a node's own tool would say: which card it is, by the variable that Slurm sets in every step.
+CARDS = """#!/bin/sh
+for card in 0 1 2 3; do echo "GPU-$SLURMD_NODENAME-$card, Fake, $SLURM_NODEID$card, 1, 2, 3, Disabled"; done
+"""
+RANKS = "srun -N2 -n2 --kill-on-bad-exit=1 python3 -I ../windlass_job.pyz rank-env -- bash -c 'sleep 4 & wait; exit 0'"
+
+
+def test_every_node_of_a_job_is_sampled_and_only_its_own_gpus(slurm: SlurmCluster, home: Path) -> None:
+    (home / "bin").mkdir()
+    (home / "bin" / "nvidia-smi").write_text(CARDS)
+    (home / "bin" / "nvidia-smi").chmod(0o755)
+
+    job = _submit(slurm, home, "-p gpu -N2 -n2 --gres=gpu:2", RANKS)
+    wait_until(lambda: _is_over(slurm, job), "the job has ended")
+
+    gauges = read_files({path.name: path.read_text() for path in (home / "gauges").iterdir()})
+    assert [node.node for node in gauges.nodes] == ["node1", "node2"]
+    assert [[gpu.uuid for gpu in node.gpus] for node in gauges.nodes] == [
+        ["GPU-node1-0", "GPU-node1-1"],
+        ["GPU-node2-0", "GPU-node2-1"],
+    ]
+    assert [[rank.rank for rank in node.ranks] for node in gauges.nodes] == [[0], [1]]
 
 
 # Steps for ever in the first start; the second makes ten and leaves a result.
@@ -149,7 +176,7 @@ def _events(home: Path) -> list[dict[str, Any]]:
 def _submit(slurm: SlurmCluster, home: Path, options: str, command: str) -> str:
     script = f"""#!/bin/bash
 #SBATCH --chdir={home}/code --output={home}/log.%a --time=3 --signal=B:USR1@60
-export WINDLASS_RUN_DIR={home} WINDLASS_LINK=${{SLURM_ARRAY_TASK_ID:-1}} WINDLASS_LINKS=4
+export PATH={home}/bin:$PATH WINDLASS_RUN_DIR={home} WINDLASS_LINK=${{SLURM_ARRAY_TASK_ID:-1}} WINDLASS_LINKS=4
 exec python3 -I ../windlass_job.pyz agent --gauge-interval 0.5 -- {command}
 """
     script = script.replace("%a", "%a" if "--array" in options else "0")

@@ -3,6 +3,7 @@
 The test is the agent: it gives the orders that srun would hand to all, and reads the answers.
 """
 
+import filecmp
 import json
 import os
 import queue
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ import pytest
 from tests.job.harness import OLDEST_AND_NEWEST, wait_until
 from tests.job.packed import make_files, write_packed
 from windlass.edges.job_zip import make_job_zip
+from windlass_job.staging.window import SIZE
+from windlass_job.working.env_packing import pack
+from windlass_job.working.holding import hold_now
 
 WORD = "7" * 64
 
@@ -91,7 +95,9 @@ class Nodes(list[Node]):
             )
         return [node.wait_for("prepared")["port"] for node in self]
 
-    def stage(self, source: Path, ports: list[int], *, extract: bool = False) -> None:
+    def stage(
+        self, source: Path, ports: list[int], *, extract: bool = False, more: Sequence[dict[str, Any]] = ()
+    ) -> None:
         if source.is_dir():
             one = {"kind": "packed", "card": (source / "dataset.json").read_text(), "bytes": 0}
         else:
@@ -102,7 +108,7 @@ class Nodes(list[Node]):
             node.order(
                 do="stage",
                 roots={"node": str(node.scratch)},
-                sets=[data],
+                sets=[*more, data],
                 peers=peers,
                 work=str(source.parent),
                 bring=[],
@@ -172,6 +178,63 @@ def test_a_plain_file_goes_around_too_and_is_awaited(make_nodes: Callable[[int],
         assert node.local.read_bytes() == source.read_bytes()
 
     assert sum(node.wait_for("local")["read"] for node in nodes) == 3_000_000
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, Any]:
+    """Larger than what a node holds of it in memory."""
+    prefix = tmp_path / "env"
+    (prefix / "lib").mkdir(parents=True)
+    for number in range(5):
+        (prefix / "lib" / f"{number}.so").write_bytes(os.urandom(SIZE // 2))
+    target = os.fsencode(tmp_path / "env.tar")
+    holding = hold_now(os.fsencode(tmp_path / "held"), "env is packed")
+    assert holding is not None
+    card = pack(os.fsencode(prefix), target, [os.fsencode(prefix)], {}, holding, lambda *_: None)
+    holding.let_go()
+    one = {"name": "@environment", "kind": "environment", "place": "node", "extract": False}
+    return {**one, "source": os.fsdecode(target), "bytes": card["bytes"], "crc32": card["crc32"]}
+
+
+def has_environment(node: Node, environment: dict[str, Any]) -> bool:
+    source = Path(environment["source"]).with_suffix("")
+    names = [path.name for path in (source / "lib").iterdir()]
+    return filecmp.cmpfiles(source / "lib", node.local.parents[1] / "env" / "lib", names, shallow=False)[0] == names
+
+
+def test_an_environment_passes_through_every_node_beside_a_data_set(
+    make_nodes: Callable[[int], Nodes], tmp_path: Path, environment: dict[str, Any]
+) -> None:
+    source = tmp_path / "shared"
+    write_packed(source, make_files(40, 60_000), shards=3)
+    nodes = make_nodes(3)
+
+    nodes.stage(source, nodes.prepare(), more=[environment])
+    for node in nodes:
+        node.wait_for("laid")
+        assert has_environment(node, environment)
+    told = [node.wait_for("local") for node in nodes]
+
+    assert all(is_whole(node, source) for node in nodes)
+    assert sum(one["read"] for one in told) == count_bytes(source) + environment["bytes"]
+    assert not [path for node in nodes for path in node.scratch.rglob("*env.tar*")]
+
+
+def test_an_environment_goes_around_a_node_that_dies_in_the_middle(
+    make_nodes: Callable[[int], Nodes], tmp_path: Path, environment: dict[str, Any]
+) -> None:
+    source = tmp_path / "shared"
+    write_packed(source, make_files(4, 1_000), shards=1)
+    nodes = make_nodes(4)
+
+    nodes.stage(source, nodes.prepare(), more=[environment])
+    wait_until(lambda: (nodes[1].local.parents[1] / "env" / "lib" / "1.so").exists(), "a part of it on the second node")
+    os.kill(nodes[1].process.pid, signal.SIGKILL)
+    nodes[1].process.wait()
+
+    for at in (0, 2, 3):
+        nodes[at].wait_for("laid")
+        assert has_environment(nodes[at], environment)
 
 
 def test_where_no_connection_is_possible_each_node_reads_for_itself_and_says_so(

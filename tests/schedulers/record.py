@@ -7,10 +7,12 @@ bash script.sh FOLDER                                  # there: one file an answ
 
 import shlex
 import sys
+import time
 
 from windlass.schedulers.slurm import limits, survey
 from windlass.schedulers.slurm.dialect import SLURM
 from windlass.schedulers.slurm.one_job import make_job_command
+from windlass.schedulers.slurm.spending import make_queued_command, make_spent_command
 from windlass.schedulers.slurm.submit import make_estimate_command, make_submit_command
 
 _PROLOGUE = r"""
@@ -132,6 +134,8 @@ def _make_survey() -> list[str]:
 def _make_questions() -> list[str]:
     commands = {
         "queue": SLURM.make_queue_command(),
+        "queued": make_queued_command(),
+        "spent": make_spent_command(time.time()),
         "history-by-name": SLURM.make_history_by_name_command("failed-aaaaa", 0),
     }
     history = [*SLURM.make_history_command(["1"])[:-1], "--jobs="]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from windlass_job import disk
 from windlass_job.shards.folder import Folder
-from windlass_job.shards.packing import Packed, Settings, pack
+from windlass_job.shards.packed import Packed
+from windlass_job.shards.packing import Settings, pack
 from windlass_job.shards.sources import choose_source
 
 SMALL = 64 << 10

@@ -25,6 +25,7 @@ from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.sampling import sample
 from windlass_job.shards.tables import TableUnreadable
 from windlass_job.shards.verifying import verify
+from windlass_job.shards.writing import PackFailed
 
 
 def flip(path: Path, at: int, bits: int = 1) -> None:
@@ -80,6 +81,65 @@ def test_a_damaged_member_of_a_zip_is_named_and_not_written(tmp_path: Path, kind
     assert words.find_faults(packed.told.make_lines()) == packed.told.make_lines()
     assert read_set(tmp_path / "set") == {b"good": b"good"}
     assert sum(path.stat().st_size for path in (tmp_path / "set").glob("*.tar")) < 10_000
+
+
+def test_a_member_that_is_damaged_leaves_no_empty_shard_however_often_it_is_packed(tmp_path: Path) -> None:
+    source = tmp_path / "set.zip"
+    with zipfile.ZipFile(source, "w") as archive:
+        archive.writestr("a/good", b"good" * 20_000)
+        archive.writestr("b/bad", os.urandom(80_000))
+    flip(source, source.stat().st_size - 40_000, 0xFF)
+
+    rounds = [pack_small(source, tmp_path / "set") for _ in range(3)]
+
+    assert [one.told.counts for one in rounds] == [{words.DAMAGED: 1}] * 3
+    assert [one.new_files for one in rounds] == [1, 0, 0]
+    assert sorted(path.name for path in (tmp_path / "set").iterdir()) == [CARD, "shard-00000.idx", "shard-00000.tar"]
+    assert verify(bytes(tmp_path / "set")) == []
+
+
+def test_nothing_is_left_of_a_zip_of_which_nothing_can_be_read(tmp_path: Path) -> None:
+    source = tmp_path / "set.zip"
+    with zipfile.ZipFile(source, "w") as archive:
+        archive.writestr("bad", os.urandom(5000))
+    flip(source, 1000, 0xFF)
+
+    with pytest.raises(PackFailed, match=r"no file of .*set\.zip can be read"):
+        pack_small(source, tmp_path / "set", may_be_empty=False)
+
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_flipped_byte_is_mended_by_packing_again_with_verify_and_not_seen_without(tmp_path: Path) -> None:
+    """Without it only names, sizes and times are compared, as rsync does: packing again stays cheap."""
+    source, target = make_many(tmp_path / "source", 60), tmp_path / "set"
+    pack_small(source, target)
+    flip(target / "shard-00001.tar", 2000)
+    (hurt,) = verify(bytes(target))
+
+    cheap = pack_small(source, target)
+    thorough = pack_small(source, target, verify=True)
+
+    assert hurt.name is not None
+    assert (cheap.new_files, cheap.dead_files) == (0, 0)
+    assert (thorough.new_files, thorough.dead_files) == (1, 1)
+    assert read_set(target) == read_tree(source)
+    assert [one.is_dead for one in verify(bytes(target))] == [True]
+    assert pack_small(source, target, verify=True).new_files == 0
+
+
+def test_a_damage_of_a_whole_shard_is_packed_anew_and_not_file_by_file(tmp_path: Path) -> None:
+    source, target = make_many(tmp_path / "source", 60), tmp_path / "set"
+    pack_small(source, target)
+    end = (target / "shard-00000.tar").stat().st_size - 1
+    flip(target / "shard-00000.tar", end)
+
+    with pytest.raises(PackFailed, match=r"shard-00000\.tar: its end is not that of an archive") as told:
+        pack_small(source, target, verify=True)
+    pack_small(source, target, verify=True, anew=True)
+
+    assert told.value.option == "--anew"
+    assert verify(bytes(target)) == []
 
 
 def test_a_zip_of_a_later_version_and_one_with_a_broken_name_are_told_in_words(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from tests.sites.inventory import ROWS
 from tests.sites.shipped import load, look_up
-from windlass.core.cost import Size, make_cost
+from windlass.core.cost import make_cost
 from windlass.core.site import Site
+from windlass.core.size import Size
 
 HOUR = timedelta(hours=1)
 DAY = 24 * HOUR

@@ -17,6 +17,7 @@ from windlass.core.seen.estimates import (
     Estimate,
     Estimates,
     Noted,
+    Past,
     Question,
     judge_past,
     make_estimate,
@@ -94,6 +95,11 @@ def note_starts(session: Session, records: Sequence[RunRecord]) -> None:
             session.store.keep(key, newer)
 
 
+def load_past(session: Session, site: str, partition: str | None) -> Past | None:
+    """How far estimates there were off; nobody is asked."""
+    return judge_past(session.store.kept_below(f"{_NOTED}:{site}:", kind=Noted, limit=_MOST_NOTED), partition)
+
+
 def _update(noted: Noted, record: RunRecord) -> Noted:
     if record.state is RunState.WAITING and record.expected_start is not None and noted.expected is None:
         return replace(noted, expected=record.expected_start, asked=record.updated)
@@ -115,9 +121,9 @@ def _ask(session: Session, site: Site, questions: Sequence[Question]) -> tuple[E
 
 
 def _with_past(session: Session, site: Site, answers: Sequence[Estimate]) -> Estimates:
-    noted = session.store.kept_below(f"{_NOTED}:{site.name}:", kind=Noted, limit=_MOST_NOTED)
     chosen, *variants = answers
-    return Estimates(chosen=chosen, variants=tuple(variants), past=judge_past(noted, chosen.partition))
+    past = load_past(session, site.name, chosen.partition)
+    return Estimates(chosen=chosen, variants=tuple(variants), past=past)
 
 
 def _load_plan(session: Session, record: RunRecord) -> Plan:

@@ -3,16 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from windlass.app.run_folder import (
+    ask_for_list,
+    ask_for_part,
+    ask_for_plan,
+    is_gone,
+    read_names,
+    read_plan,
+    read_text,
+)
 from windlass.app.session import Session
-from windlass.core.codec import from_json
-from windlass.core.ending.papers import read_events, read_gauges
-from windlass.core.ending.symptoms import JobFacts, NodeGauges, RankLog, Symptoms, Waiting, WaitingKind
+from windlass.core.ending.symptoms import JobFacts, RankLog, Symptoms, Waiting, WaitingKind
+from windlass.core.events import read_events
 from windlass.core.facts import NOTHING_SEEN, Facts
-from windlass.core.plan import Plan
+from windlass.core.gauges.lines import is_node_file
+from windlass.core.gauges.nodes import read_gauges
+from windlass.core.gauges.series import NodeGauges
 from windlass.core.record import RunRecord
 from windlass.edges.cluster import Cluster
 from windlass.edges.host import Completed, Host, Json, Reply, Request
-from windlass.errors import RunFolderGone, WindlassError
+from windlass.errors import WindlassError
 from windlass.schedulers.slurm.fields import Fields, drop_refused
 from windlass.schedulers.slurm.one_job import make_job_command
 from windlass.schedulers.slurm.postmortem import (
@@ -83,7 +93,7 @@ def load_logs(host: Host, paths: Sequence[str]) -> tuple[RankLog, ...]:
 
 def load_texts(host: Host, paths: Sequence[str], *, limit: int) -> list[str]:
     """The beginnings of files at the site; empty for those that cannot be read."""
-    return [_text(reply) for reply in host.ask([_read(path, 0, limit) for path in paths])]
+    return [read_text(reply) for reply in host.ask([_read(path, 0, limit) for path in paths])]
 
 
 def explain_waiting(session: Session, symptoms: Symptoms) -> Waiting:
@@ -123,9 +133,9 @@ def _gather_from_site(session: Session, symptoms: Symptoms) -> Symptoms:
                 ("logs", "gauges", "plan", "events", "said"),
                 host.ask(
                     [
-                        _list(f"{record.folder}/{wire.LOGS}"),
-                        _list(f"{record.folder}/{wire.GAUGES}"),
-                        _read(f"{record.folder}/{wire.PLAN_JSON}", 0, 10_000_000),
+                        ask_for_list(f"{record.folder}/{wire.LOGS}"),
+                        ask_for_list(f"{record.folder}/{wire.GAUGES}"),
+                        ask_for_plan(record.folder),
                         _read(f"{record.folder}/{wire.EVENTS}", -_GAUGE_BYTES),
                         _read(f"{record.folder}/{wire.SUBMISSIONS}/{number}/{wire.SUBMIT_ERR}", -_HEAD_BYTES),
                     ]
@@ -137,9 +147,10 @@ def _gather_from_site(session: Session, symptoms: Symptoms) -> Symptoms:
     cluster = session.cluster(symptoms.site) if symptoms.site and record.job_id else None
     return replace(
         symptoms,
-        plan=_read_plan(answers.plan),
-        events=read_events(_text(answers.events)),
-        said=_text(answers.said),
+        plan=read_plan(answers.plan),
+        is_folder_gone=is_gone(answers.plan, answers.logs),
+        events=read_events(read_text(answers.events)),
+        said=read_text(answers.said),
         logs=load_logs(host, _pick_logs(record, answers.logs)),
         gauges=_load_gauges(host, record, answers.gauges),
         job=load_job(cluster, record.job_id) if cluster and record.job_id else None,
@@ -189,23 +200,14 @@ def _pick_logs(record: RunRecord, listed: Reply) -> list[str]:
 
 
 def _load_gauges(host: Host, record: RunRecord, listed: Reply) -> tuple[NodeGauges, ...]:
-    names = [str(one["path"]) for one in listed.values.get("files", ())][:_MOST_NODES] if listed.ok else []
+    names = [name for name in read_names(listed) if is_node_file(name)][:_MOST_NODES]
     replies = host.ask([_read(f"{record.folder}/{wire.GAUGES}/{name}", -_GAUGE_BYTES) for name in names])
-    read = [read_gauges(name.removesuffix(".jsonl"), _text(it)) for name, it in zip(names, replies, strict=True)]
+    read = [read_gauges(name.removesuffix(".jsonl"), read_text(it)) for name, it in zip(names, replies, strict=True)]
     return tuple(one for one in read if one is not None)
 
 
-def _read_plan(reply: Reply) -> Plan | None:
-    if not reply.ok:
-        return None
-    try:
-        return from_json(reply.payload, Plan, error=RunFolderGone, what=wire.PLAN_JSON)
-    except WindlassError:
-        return None
-
-
 def _make_log(path: str, head: Reply, tail: Reply) -> RankLog:
-    start, text = int(tail.values.get("from_byte") or 0), _text(tail)
+    start, text = int(tail.values.get("from_byte") or 0), read_text(tail)
     if start and head.ok:
         _, newline, rest = text.partition("\n")  # the first line of the tail may be cut
         text = head.payload[:start].decode(errors="replace") + "\n" + (rest if newline else text)
@@ -216,15 +218,5 @@ def _numbers(path: str) -> tuple[int, ...]:
     return tuple(int(part) for part in path.split(".")[0].split("_") if part.isdigit())
 
 
-def _text(reply: Reply) -> str:
-    return reply.payload.decode(errors="replace") if reply.ok else ""
-
-
-def _list(folder: str) -> Request:
-    arguments = {"folder": folder, "patterns": ["*"], "limit": 10_000}
-    return Request(operation="list_files", arguments=arguments, idempotent=True)
-
-
 def _read(path: str, start: int, limit: int = _TAIL_BYTES) -> Request:
-    arguments = {"path": path, "from_byte": start, "limit": limit}
-    return Request(operation="read", arguments=arguments, idempotent=True)
+    return ask_for_part(path, start, limit)

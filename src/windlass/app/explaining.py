@@ -32,10 +32,9 @@ _ENDS = {
 
 
 def explain_code(code: str) -> str:
-    """The offline words for an error, a check, a diagnosis or a rule of the linter."""
+    """The offline words for an error, a check, a diagnosis, an advice or a rule of the linter."""
     code = code.upper()
-    kind: object = ERRORS.get(code) or CHECKS.get(code) or DIAGNOSES.get(code) or REHEARSED.get(code)
-    kind = kind or _find_lint_rules().get(code)
+    kind = _find_all_codes().get(code)
     if kind is None or not kind.__doc__:
         raise NotFound(f"there is no code {code}: {_describe_ranges()}", hint="windlass explain --list")
     lines = kind.__doc__.strip().splitlines()
@@ -44,19 +43,12 @@ def explain_code(code: str) -> str:
 
 def list_codes() -> list[tuple[str, str]]:
     """Every code with the first line of what it means."""
-    found = sorted({**ERRORS, **CHECKS, **DIAGNOSES, **REHEARSED, **_find_lint_rules()}.items())
+    found = sorted(_find_all_codes().items())
     return [(code, (kind.__doc__ or "").strip().partition("\n")[0]) for code, kind in found]
 
 
 def _describe_ranges() -> str:
-    rooms = (
-        ("errors", ERRORS),
-        ("checks", CHECKS),
-        ("diagnoses", DIAGNOSES),
-        ("rehearsals", REHEARSED),
-        ("lint", _find_lint_rules()),
-    )
-    return ", ".join(f"{name} are {min(codes)} to {max(codes)}" for name, codes in rooms)
+    return ", ".join(f"{name} are {min(codes)} to {max(codes)}" for name, codes in _find_rooms().items())
 
 
 def explain_word(word: str) -> str | None:
@@ -209,7 +201,19 @@ def _tell_trouble(session: Session, record: RunRecord, problem: WindlassError) -
     return symptoms
 
 
-def _find_lint_rules() -> Mapping[str, object]:
+def _find_rooms() -> dict[str, Mapping[str, object]]:
+    from windlass.advice import ADVICE
     from windlass.lint import RULES
 
-    return RULES
+    return {
+        "errors": ERRORS,
+        "checks": CHECKS,
+        "diagnoses": DIAGNOSES,
+        "rehearsals": REHEARSED,
+        "advice": ADVICE,
+        "lint": RULES,
+    }
+
+
+def _find_all_codes() -> dict[str, object]:
+    return {code: kind for codes in _find_rooms().values() for code, kind in codes.items()}

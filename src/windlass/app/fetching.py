@@ -167,16 +167,21 @@ class Haul:
 
 def make_default_folder(record: RunRecord) -> Path:
     """A folder git and our own snapshots pass over, so that results are not sent back with the next run."""
-    project = Path(record.project) if record.project else None
-    if project is None or not project.is_dir():
-        project = Path.cwd()
-    folder = project / FOLDER
+    folder = find_default_folder(record).parent
     if folder.is_symlink():
         raise UsageError(f"{folder} is a link: nothing is written through it", hint="windlass fetch --to FOLDER")
     Target(folder / record.run_id).prepare()
     if not (folder / ".gitignore").exists():
         save_file(folder / ".gitignore", b"*\n", mode=0o644)
     return folder / record.run_id
+
+
+def find_default_folder(record: RunRecord) -> Path:
+    """Where results of this run go, or lie; nothing is made."""
+    project = Path(record.project) if record.project else None
+    if project is None or not project.is_dir():
+        project = Path.cwd()
+    return project / FOLDER / record.run_id
 
 
 def list_files(host: Host, folder: str, patterns: Sequence[str]) -> Listed:

@@ -1,10 +1,11 @@
 """The words of a run: what its jobs printed, as files that grow."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windlass.app.session import Session
-from windlass.core.record import RunRecord, Submission
+from windlass.core.record import RunRecord
+from windlass.core.watching.log_names import LogName, read_log_name, read_numbers
 from windlass.edges.host import Host, Reply, Request
 from windlass.errors import RunFolderGone
 from windlass_job import wire
@@ -16,11 +17,11 @@ _CHUNK = 1_000_000
 class LogFile:
     path: str  # absolute, at the site
     size: int
-    link: int | None  # which link of the chain wrote it
-    links: int = 1  # so many, from that one on: where they are starts of one job
+    about: LogName
 
-    def is_of(self, link: int | None) -> bool:
-        return link is None or (self.link is not None and self.link <= link < self.link + self.links)
+    @property
+    def link(self) -> int | None:
+        return self.about.link
 
 
 class LogReader:
@@ -57,7 +58,7 @@ class LogReader:
 
     def list(self) -> list[LogFile]:
         files = list_logs(self._host, self._record)
-        return [one for one in files if one.is_of(self._link)]
+        return [one for one in files if one.about.is_of(self._link)]
 
 
 def open_log(session: Session, record: RunRecord, *, link: int | None = None) -> LogReader:
@@ -73,9 +74,11 @@ def list_logs(host: Host, record: RunRecord) -> list[LogFile]:
         if reply.kind == "not-found":
             raise RunFolderGone(f"the run folder {record.folder} is not there", hint="windlass ps --refresh")
         raise RunFolderGone(f"the logs in {folder} cannot be listed: {reply.problem}")
-    files = sorted(reply.values["files"], key=lambda one: (_numbers(one["path"]), one["path"]))
-    known = {one.job_id: one for one in record.submissions if one.job_id}
-    return [_make_log_file(folder, one["path"], one["size"], known) for one in files]
+    files = sorted(reply.values["files"], key=lambda one: (read_numbers(one["path"]), one["path"]))
+    return [
+        LogFile(path=f"{folder}/{one['path']}", size=one["size"], about=read_log_name(one["path"], record.submissions))
+        for one in files
+    ]
 
 
 def read_log(session: Session, record: RunRecord, *, link: int | None = None) -> Iterator[bytes]:
@@ -86,17 +89,3 @@ def read_log(session: Session, record: RunRecord, *, link: int | None = None) ->
 def _read(host: Host, path: str, start: int) -> Reply:
     arguments = {"path": path, "from_byte": start, "limit": _CHUNK}
     return host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
-
-
-def _numbers(path: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in path.split(".")[0].split("_") if part.isdigit())
-
-
-def _make_log_file(folder: str, path: str, size: int, by_job: Mapping[str, Submission]) -> LogFile:
-    numbers = _numbers(path)
-    submission = by_job.get(str(numbers[0])) if numbers else None
-    if submission is None:
-        return LogFile(path=f"{folder}/{path}", size=size, link=None)
-    is_task = len(numbers) > 1
-    link = submission.first_link + (numbers[1] - 1 if is_task else 0)
-    return LogFile(path=f"{folder}/{path}", size=size, link=link, links=1 if is_task else submission.links)

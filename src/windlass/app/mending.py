@@ -36,8 +36,11 @@ class Fix:
         return "".join(line if line.endswith("\n") else line + "\n\\ no newline at the end\n" for line in lines)
 
 
-def make_fix(record: RunRecord, patch: Sequence[Setting]) -> Fix | None:
-    """None where the project or its file is not on this machine, or cannot be changed line by line."""
+def make_fix(record: RunRecord, patch: Sequence[Setting], *, may_lower: bool = False) -> Fix | None:
+    """None where the project or its file is not on this machine, or cannot be changed line by line.
+
+    may_lower: it is advice, which asks for less on purpose.
+    """
     path = Path(record.project or "") / RUN_FILE
     if not patch or not record.project or not is_there(path):
         return None
@@ -45,7 +48,7 @@ def make_fix(record: RunRecord, patch: Sequence[Setting]) -> Fix | None:
         before = load_toml(path).text
     except ConfigError:
         return None
-    wanted = drop_lower(before, patch, site=record.site)
+    wanted = tuple(patch) if may_lower else drop_lower(before, patch, site=record.site)
     after = apply_settings(before, wanted, site=record.site)
     if after is None or _makes_worse(before, after):
         return None

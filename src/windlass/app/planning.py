@@ -1,9 +1,11 @@
 """`plan`: what would be submitted, where, at what cost, and what is wrong with it. Sends nothing."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.budgets.counting import count_own_use
 from windlass.app.data.seen import add_data_sets, look_at_data
 from windlass.app.environments.modules import try_modules
 from windlass.app.environments.prefetched import look_at_prefetch
@@ -18,6 +20,7 @@ from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Finding, Severity
 from windlass.core.job import make_script
 from windlass.core.jobs import JobSeen
+from windlass.core.mailing import add_mail
 from windlass.core.modules.trial import ModulesSeen
 from windlass.core.names import make_run_id
 from windlass.core.plan import Plan
@@ -29,12 +32,16 @@ from windlass.core.selection import list_outputs
 from windlass.core.site import Site
 from windlass.core.toml.layers import Flag
 from windlass.edges.project_code import load_project_code
-from windlass.edges.settings import load_run_spec
+from windlass.edges.settings import load_notices, load_run_spec
 from windlass.edges.snapshot import Snapshot, take_snapshot
 from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded, UsageError
 from windlass.launchers import LAUNCHERS
 
 NOT_ASKED = "the site was not asked"
+
+
+def _as_it_is(spec: RunSpec) -> RunSpec:
+    return spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +52,7 @@ class Wanted:
     site: str = "here"
     flags: tuple[Flag, ...] = ()
     may_build: bool = True  # `run` builds the environment where it is missing
+    shape: Callable[[RunSpec], RunSpec] = _as_it_is  # the run file as it is taken: a notebook is no training
     enters: bool = True  # False: the job runs as it is; what builds an environment cannot be in one
 
 
@@ -80,7 +88,8 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
     """
     if not wanted.project.is_dir():
         raise UsageError(f"{wanted.project} is not a folder")
-    spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
+    loaded, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
+    spec = wanted.shape(loaded)
     site = learn_from(session.site(wanted.site), recall_node(session, wanted.site))
     snapshot = snapshot_project(session, wanted.project, spec)
     facts, note = _look(session, site, offline_ok=offline_ok) if known is None else (known, NOT_ASKED)
@@ -88,7 +97,6 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         facts = add_data_sets(session, site, spec, facts)
     data = look_at_data(session, snapshot, spec, site, facts if note is None else None)
     attempt = Attempt(run_id=make_run_id(spec.name, session.make_suffix()))
-    code = load_project_code(snapshot.project, snapshot.manifest, spec.command)
     environment = look_at_environment(
         session,
         site,
@@ -98,9 +106,12 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         ask=note is None,
         enter=wanted.enters and known is None,  # a rehearsal has only this machine's
     )
+    sources = environment.recipe.sources if environment is not None else ()
+    code = load_project_code(snapshot.project, snapshot.manifest, spec.command, sources)
     plan = make_plan(spec, site, facts, attempt, launchers=LAUNCHERS, code=code, data=data, environment=environment)
     prefetch = look_at_prefetch(session, site, spec, facts, snapshot=snapshot, code=code, ask=note is None)
     plan = add_prefetched(plan, spec, site, root=facts.root or site.root, code=code, seen=prefetch)
+    plan = add_mail(plan, site, load_notices(session.environ))
     case = Case(
         spec=spec,
         plan=plan,
@@ -115,6 +126,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         prefetch=prefetch,
         modules=_try_modules(session, site, plan) if note is None else None,
         awaited=_look_at_awaited(session, site, plan) if note is None else None,
+        own_use=count_own_use(session, site, plan.limits, name=spec.name) if note is None else (),
         now=session.clock(),
     )
     return Planned(

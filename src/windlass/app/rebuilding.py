@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.core.notes import read_notes
 from windlass.core.record import RunRecord, RunState, Submission
 from windlass.schedulers.slurm.job_ids import read_base_id
 from windlass_job import wire
@@ -25,7 +26,8 @@ def read_listed_run(listed: Mapping[str, Any], site_name: str) -> RunRecord | No
     last = submissions[-1]
     state = RunState.SUBMITTING if last.job_id is None else RunState.WAITING
     links = max(record.links, last.first_link - 1 + last.links)
-    return replace(record, site=site_name, submissions=submissions, state=state, links=links)
+    notes = read_notes(listed.get("notes"))
+    return replace(record, site=site_name, submissions=submissions, state=state, links=links, notes=notes)
 
 
 def _read_submission(record: RunRecord, listed: Mapping[str, Any]) -> Submission:
@@ -43,4 +45,9 @@ def _read_submission(record: RunRecord, listed: Mapping[str, Any]) -> Submission
         first_link=int(about.get("first_link") or (known.first_link if known else 1)),
         links=int(about.get("links") or (known.links if known else 1)),
         after=int(after) if (after := about.get("after")) is not None else None,
+        sent=_read_moment((intent or {}).get("time")) or (known.sent if known else None),
     )
+
+
+def _read_moment(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

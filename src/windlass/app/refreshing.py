@@ -8,9 +8,10 @@ from typing import Any
 from windlass.app.session import Session
 from windlass.app.submitting import accept, find_out, is_being_sent, is_known, with_job_ids
 from windlass.core.exactly_once import Outcome
+from windlass.core.notes import Note, merge_notes
 from windlass.core.progress import Seen, judge
 from windlass.core.record import RunRecord, RunState
-from windlass.edges.cluster import Cluster
+from windlass.edges.cluster import Cluster, Look
 from windlass.edges.host import Request, expect
 from windlass.errors import NotFound, SiteNotReady, WindlassError
 
@@ -47,6 +48,10 @@ def refresh_site(session: Session, name: str, live: Sequence[RunRecord]) -> list
     ]
     judged = {one.run_id: one for one in _judge_all(session, site.name, submitted)} if submitted else {}
     records = [judged.get(one.run_id, one) for one in settled]
+    if any(one.limits for one in records):
+        from windlass.app.budgets.keeping import keep_to_limits
+
+        records = keep_to_limits(session, site, records)
     return _put_on_record(session, live, records)
 
 
@@ -54,12 +59,25 @@ def _put_on_record(session: Session, old: Sequence[RunRecord], new: Sequence[Run
     """Saved where nobody else has been faster; else what the other one wrote counts."""
     changed = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
     taken = session.store.swap(changed)
+    _tell_news(session, [pair for pair in changed if pair[0].run_id not in taken])
     news = [after for before, after in changed if _is_about_start(before, after)]
     if news:
         from windlass.app.estimating import note_starts
 
         note_starts(session, news)
     return [_load_or_keep(session, one) if one.run_id in taken else one for one in new]
+
+
+def _tell_news(session: Session, pairs: Sequence[tuple[RunRecord, RunRecord]]) -> None:
+    """Only where somebody wants to be told: a look that shows runs must be quick."""
+    if pairs and _may_tell(session):
+        from windlass.app.telling import tell_news
+
+        tell_news(session, pairs)
+
+
+def _may_tell(session: Session) -> bool:
+    return session.notices is not None or (session.folders.config_file.exists() and not session.has_read_notices)
 
 
 def _is_about_start(before: RunRecord, after: RunRecord) -> bool:
@@ -78,7 +96,7 @@ def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> lis
     folders = [record.folder for record in records]
     statuses = Request(operation="statuses", arguments={"folders": folders})
     cluster = session.cluster(session.site(name))
-    look = cluster.look([job_id for record in records for job_id in record.job_ids], also=[statuses])
+    look = _look(session, cluster, records, statuses)
     told = look.extra[0].values if look.extra[0].ok else {}
     answers: list[Any] = told.get("statuses") or [None] * len(records)
     gone, stops = set(told.get("gone", ())), told.get("stops", {})
@@ -100,6 +118,21 @@ def _judge_all(session: Session, name: str, records: Sequence[RunRecord]) -> lis
         )
         for record, answer in zip(records, answers, strict=True)
     ]
+
+
+def _look(session: Session, cluster: Cluster, records: Sequence[RunRecord], statuses: Request) -> Look:
+    """In one round trip, with new gauges of the runs whose idle GPUs somebody wants to be told of."""
+    job_ids = [job_id for record in records for job_id in record.job_ids]
+    wanted = [one for one in records if one.state is RunState.RUNNING and one.size and one.size.gpus]
+    if not wanted or not _may_tell(session):
+        return cluster.look(job_ids, also=[statuses])
+    from windlass.app.telling import wants_idle
+    from windlass.app.watching.gauges_along import bring_gauges_along
+
+    with bring_gauges_along(session, wanted if wants_idle(session) else ()) as gauges:
+        look = cluster.look(job_ids, also=[statuses, *gauges.requests])
+        gauges.take(look.extra[1:])
+    return look
 
 
 def _settle_all(session: Session, records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -152,8 +185,32 @@ def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[Ru
     news = [
         one for one in found if known.get(one.run_id, one).submissions != one.submissions or one.run_id not in known
     ]
-    session.store.save_many(news)
+    news = _judge_quietly(session, site_name, news)
+    session.store.save_many([replace(one, notes=_join_notes(one, known.get(one.run_id))) for one in news])
+    _take_notes(session, found, known)
     return found
+
+
+def _judge_quietly(session: Session, site_name: str, found: Sequence[RunRecord]) -> list[RunRecord]:
+    """As they stand, before anybody sees them change: what befell them before they were found is no news."""
+    submitted = [one for one in found if one.job_id and one.state is not RunState.SUBMITTING]
+    try:
+        judged = {one.run_id: one for one in _judge_all(session, site_name, submitted)} if submitted else {}
+    except WindlassError as problem:
+        session.tell(f"how the runs at {site_name} stand is not known yet: {problem.message}")
+        return list(found)
+    return [judged.get(one.run_id, one) for one in found]
+
+
+def _take_notes(session: Session, found: Sequence[RunRecord], known: Mapping[str, RunRecord]) -> None:
+    """Of runs that are known as they are: what was written about them elsewhere."""
+    pairs = [(known[one.run_id], one) for one in found if one.run_id in known and one.notes]
+    joined = [(old, replace(old, notes=_join_notes(new, old))) for old, new in pairs]
+    session.store.swap([(old, new) for old, new in joined if old.notes != new.notes])
+
+
+def _join_notes(found: RunRecord, known: RunRecord | None) -> tuple[Note, ...]:
+    return merge_notes(found.notes, known.notes if known is not None else ())
 
 
 def _replace_unreadable(session: Session, site_name: str, found: Sequence[RunRecord], *, is_all: bool) -> None:

@@ -4,8 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from windlass.app.budgets.resuming import hold_to_limits
 from windlass.app.planning import snapshot_project
 from windlass.app.refreshing import refresh_site
+from windlass.app.running import refuse_passwords
 from windlass.app.session import Session
 from windlass.app.shipping import make_put, send_most, send_with_contents
 from windlass.app.submitting import make_submissions, send_submission
@@ -15,6 +17,7 @@ from windlass.core.cost import Cost
 from windlass.core.job import make_script
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord, RunState
+from windlass.core.spending.amounts import Amount
 from windlass.edges.host import Reply, Request, expect
 from windlass.edges.settings import load_run_spec
 from windlass.errors import RunFolderGone, SiteNotReady, UsageError
@@ -28,17 +31,20 @@ def resume_run(
     time: timedelta | None = None,
     update_code: bool = False,
     exclude: str | None = None,
+    budget: Amount | None = None,
 ) -> RunRecord:
     """The record of the run, waiting again. A run that still lives or is done is refused.
 
     `update_code`: the project as it is now goes over the run's files first; what the run wrote stays.
     `exclude`: nodes it must not have, besides those that were left out before.
+    `budget`: all that the run may use, what it has used already included.
     """
     record = refresh_site(session, record.site, [record])[0] if not record.state.is_final else record
     _refuse_unless_over(record)
     plan = make_next_plan(record, _load_plan(session, record), time)
     if exclude:
         plan = replace(plan, exclude=",".join(filter(None, (plan.exclude, exclude))))
+    plan = hold_to_limits(session, record, plan, budget)
     _refuse_if_sent_by_another(session, record, plan.number)
     if update_code:
         _send_code(session, record)
@@ -46,9 +52,11 @@ def resume_run(
     again = replace(
         record,
         state=RunState.SUBMITTING,
-        submissions=(*earlier, *make_submissions(plan)),
+        submissions=(*earlier, *make_submissions(plan, session.clock())),
         links=plan.last_link,
         link_s=plan.link_time.total_seconds(),
+        limits=plan.limits,
+        over_budget=None,
         ended=None,
         reason=None,
         exit_code=None,
@@ -102,6 +110,7 @@ def _send_code(session: Session, record: RunRecord) -> None:
         raise UsageError(f"the project of run {record.run_id} is not on this machine: {record.project}")
     spec, _ = load_run_spec(project, record.site, session.environ)
     snapshot = snapshot_project(session, project, spec)
+    refuse_passwords(session.site(record.site), spec, snapshot)
     host = session.host(session.site(record.site))
     papers = ((wire.MANIFEST, to_json(snapshot.manifest)), (wire.DIFF, snapshot.diff))
 

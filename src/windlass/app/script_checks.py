@@ -57,11 +57,12 @@ NOT_FOR_SCRIPTS: dict[str, str] = {
     "C230": "about launchers as Windlass starts them; S4 looks at the script's",
     "C224": "about where windlass itself runs",
     **dict.fromkeys(
-        (*_number("C3", 1, 14), *_number("C3", 20, 25)),
+        (*_number("C3", 1, 14), *_number("C3", 20, 27)),
         "about an environment that Windlass sets up; S3 looks at the script's own",
     ),
+    **dict.fromkeys(("C704", "C705", "C706"), "about limits of windlass.toml"),
     **dict.fromkeys(_number("C4", 1, 20), "about the run folder and the data of a run"),
-    **dict.fromkeys(_number("C5", 1, 32), "about the project's code; S4 to S6 look at the script's"),
+    **dict.fromkeys(_number("C5", 1, 33), "about the project's code; S4 to S6 look at the script's"),
 }
 # What PlanError names, as options.
 _KEYS: dict[str, tuple[str, ...]] = {"partition": ("partition",), "time": ("time",), "gpus": _GPUS}

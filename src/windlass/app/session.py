@@ -10,6 +10,7 @@ from windlass.edges.store import Store
 
 if TYPE_CHECKING:  # imported where it is needed: a look into the store alone must start fast
     from windlass.core.facts import Facts
+    from windlass.core.notices import Event, Notices
     from windlass.core.site import Site
     from windlass.edges.cluster import Cluster
     from windlass.edges.host import Host
@@ -44,7 +45,14 @@ class Session:
         environ: Mapping[str, str],
         tell: Callable[[str], None] = _say_nothing,
         clock: Callable[[], float] = time.time,
+        ring: Callable[[str], None] = _say_nothing,
     ) -> None:
+        """ring: writes to the terminal in which somebody waits, past what is printed."""
+        self.ring = ring
+        self.notices: Notices | None = None  # who is told of what; read when there is something to tell
+        self.has_read_notices = False
+        self.told_problems: set[str] = set()
+        self.on_event: Callable[[Event], None] = lambda _: None
         self.folders = folders
         self.environ = environ
         self.tell = tell
@@ -121,6 +129,11 @@ class Session:
         self._sites[site.name] = site
         self._hosts[site.name] = host
         self.store.keep(_make_facts_key(site), facts)
+
+    def is_pocket(self, site: "Site") -> bool:
+        """Its Slurm is ours, on this machine: nobody else is disturbed by questions."""
+        folder = find_pocket_folder(self.folders, self.environ)
+        return site.is_local and (site.software.slurm_path or "").startswith(f"{folder}/")
 
     def make_suffix(self) -> str:
         import secrets

@@ -59,7 +59,7 @@ def _put_on_record(session: Session, record: RunRecord, before: RunRecord | None
         )
 
 
-def make_submissions(plan: Plan) -> tuple[Submission, ...]:
+def make_submissions(plan: Plan, sent: float | None = None) -> tuple[Submission, ...]:
     """Of a plan that has not been sent yet: the first waits for nobody of ours, each later one for the one before."""
     return tuple(
         Submission(
@@ -68,6 +68,7 @@ def make_submissions(plan: Plan) -> tuple[Submission, ...]:
             first_link=one.first_link,
             links=one.links,
             after=one.number - 1 if one.links_before else None,
+            sent=sent,
         )
         for one in list_submissions(plan)
     )

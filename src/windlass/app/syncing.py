@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +59,18 @@ class Pushed:
 
 
 def sync_run(
-    session: Session, record: RunRecord, *, to: Path | None = None, progress: Progress = lambda done, total: None
+    session: Session,
+    record: RunRecord,
+    *,
+    to: Path | None = None,
+    trackers: Collection[str] = tuple(TRACKERS),
+    progress: Progress = lambda done, total: None,
 ) -> Synced:
     """Only what is new, of files that grow only their ends, every one verified."""
     host = session.host(session.site(record.site))
     folder = to or make_default_folder(record)
     base = make_code_folder(record.folder, record.workdir)
-    patterns = [pattern for one in TRACKERS.values() for pattern in one.patterns]
+    patterns = [pattern for name in trackers for pattern in TRACKERS[name].patterns]
     found = list_files(host, base, patterns).files
     haul = Haul(host, base, Target(folder), found)
     busy = haul.bring(Meter(progress, haul.new_bytes), verify=True, grows=True)
@@ -87,6 +92,7 @@ def follow_sync(
     *,
     every_s: float = _EVERY_S,
     to: Path | None = None,
+    trackers: Collection[str] = tuple(TRACKERS),
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Synced]:
     """All of them, again and again, until each has ended; each once more after its end."""
@@ -96,7 +102,7 @@ def follow_sync(
         left = list(refresh(session, left).records)
         for record in left:
             try:
-                yield sync_run(session, record, to=to)
+                yield sync_run(session, record, to=to, trackers=trackers)
             except (ConnectionLost, HostUnreachable, ClusterUnavailable) as problem:
                 session.tell(f"{problem.message}; trying again in {every_s:.0f} s")
                 break

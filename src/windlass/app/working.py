@@ -9,6 +9,7 @@ from windlass.core.site import Site
 from windlass.edges.host import Host, Json
 from windlass.edges.site_work import Look, SiteWork, fetch_root
 from windlass.errors import Interrupted, WindlassError
+from windlass_job import wire
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +27,14 @@ def follow_there(session: Session, site: Site, work: LongWork) -> Json:
     """Until it is done; its answer, good or bad. Ctrl-C stops it there too, a lost connection does not."""
     there = SiteWork(work.host, site, fetch_root(work.host, site), work.request)
     result: Json = {}
+    waited = ""
     try:
         if there.start() == "running":
             session.tell(f"this very work is going on at {site.name} already: looking on")
         for look in there.follow(killed=work.killed, hint=work.hint):
+            if look.words.startswith(wire.WAITING) and look.words != waited:
+                waited = look.words
+                session.tell(f"{waited}; Ctrl-C gives up waiting")
             work.show(look)
             result = look.result or {}
     except KeyboardInterrupt:

@@ -20,6 +20,7 @@ from windlass.checks import (
     job_limits,
     modules,
     nodes,
+    own_budget,
     partitions,
     privacy,
     processes,
@@ -103,6 +104,8 @@ CHECKS: dict[str, Check] = {
     "C323": built_software.environment_has_no_code_for_the_gpu,
     "C324": built_software.environment_is_for_processors_only,
     "C325": environment.packing_does_nothing,
+    "C326": environment.nodes_have_no_packages,
+    "C327": modules.python_is_not_admitted,
     "C401": storage.run_folder_under_home,
     "C402": storage.too_little_space,
     "C403": storage.checkpoints_on_purged_area,
@@ -155,6 +158,7 @@ CHECKS: dict[str, Check] = {
     "C530": scaling.batch_grows_with_the_processes,
     "C531": scaling.everybody_reads_everything,
     "C532": scaling.order_is_the_same_in_every_epoch,
+    "C533": privacy.password_in_a_list,
     "C601": waiting.reservation_is_unknown,
     "C602": waiting.reservation_is_not_yours,
     "C603": waiting.reservation_does_not_last,
@@ -164,6 +168,9 @@ CHECKS: dict[str, Check] = {
     "C701": budget.one_job_is_over_the_budget,
     "C702": budget.whole_run_is_over_the_budget,
     "C703": budget.run_takes_much_of_the_budget,
+    "C704": own_budget.run_could_pass_your_limit,
+    "C705": own_budget.your_limit_is_used_up,
+    "C706": own_budget.your_limit_cannot_be_counted,
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.run import Wheels
 from windlass.core.secret_words import find_secrets
 from windlass.core.site import ModuleSystem
 from windlass_job import wire
@@ -13,7 +14,8 @@ from windlass_job import wire
 def environment_is_not_built(case: Case) -> Iterator[Finding]:
     """The environment of the run is not built at the site yet. `windlass run` builds it first; `--no-build` refuses.
 
-    On your own machine it is not built by itself: the environment you are in comes along.
+    On your own machine it is not built by itself: the environment you are in comes along. Only one that was built
+    there and is damaged is built anew.
     """
     seen = case.environment
     if seen is None or not (seen.is_missing or (seen.is_left_out and seen.is_asked)):
@@ -21,6 +23,9 @@ def environment_is_not_built(case: Case) -> Iterator[Finding]:
     name = f"the environment of the run ({seen.recipe.id})"
     if seen.is_left_out:
         severity, message = Severity.WARNING, f"{name} is not built here: the one you are in comes along"
+    elif case.may_build and seen.damage:
+        severity = Severity.WARNING
+        message = f"{name} is damaged at {case.site.name} ({seen.damage}): `windlass run` builds it anew"
     elif case.may_build:
         severity, message = (
             Severity.ADVICE,
@@ -33,7 +38,8 @@ def environment_is_not_built(case: Case) -> Iterator[Finding]:
         severity=severity,
         message=message,
         hint=f"windlass env build --on {case.site.name}" if seen.recipe.existing is None else None,
-        fact=f"there is no {wire.ENVS}/{seen.recipe.id}/{wire.ENV_CARD} in {case.facts.root or case.site.root}",
+        fact=f"there is no {'whole ' if seen.damage else ''}{wire.ENVS}/{seen.recipe.id}/{wire.ENV_CARD} "
+        f"in {case.facts.root or case.site.root}",
     )
 
 
@@ -52,6 +58,35 @@ def environment_is_damaged(case: Case) -> Iterator[Finding]:
         hint=f"windlass env build --again --on {case.site.name}",
         fact=f"{wire.ENVS}/{seen.recipe.id}/{wire.ENV_CARD} in {case.facts.root or case.site.root}",
     )
+
+
+def nodes_have_no_packages(case: Case) -> Iterator[Finding]:
+    """`build = "node"` makes the environment in the job, and the nodes have nothing to make it from.
+
+    They need a wheelhouse of the site, an internet of their own, or wheels that your laptop sends before.
+    """
+    seen = case.environment
+    if seen is None or not seen.recipe.is_made_by_jobs or seen.is_left_out:
+        return
+    fix = 'wheels = "laptop" in [environment]: downloaded here, and sent'
+    if seen.recipe.wheels is Wheels.PYPI and case.site.rules.compute_internet is False:
+        yield Finding(
+            code="C326",
+            severity=Severity.ERROR,
+            message=f"every node fetches its packages from the index, and nodes of {case.site.name} have no internet",
+            hint=fix,
+            fact=f"rules.compute_internet of {case.site.name}",
+        )
+    software = case.site.software
+    has_house = software.wheelhouse is not None or software.wheel_command is not None
+    if seen.recipe.wheels is Wheels.WHEELHOUSE and not has_house:
+        yield Finding(
+            code="C326",
+            severity=Severity.WARNING,  # a module may tell pip of one
+            message=f"every node takes its packages from a wheelhouse, and {case.site.name} has none that is known",
+            hint=fix,
+            fact=f"software.wheelhouse of {case.site.name}",
+        )
 
 
 def packing_does_nothing(case: Case) -> Iterator[Finding]:

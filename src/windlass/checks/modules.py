@@ -43,13 +43,40 @@ def python_is_another(case: Case) -> Iterator[Finding]:
         yield _tell(case, python, f"environment.python is {wanted}", hint=rebuild)
         return
     tried = case.modules
-    # A container and conda bring a Python of their own, whatever the modules say.
-    if built.kind != "venv" or tried is None or tried.python is None or not tried.brings_python:
+    if not seen.uses_outer_python or tried is None or tried.python is None or not tried.brings_python:
         return
     if not _is_same(tried.python, python):
         have = f"with {_list(case.plan.modules)} python3 is {tried.python}"
         hint = f"{rebuild}, or [environment] modules = {format_value(built.modules)}" if built.modules else rebuild
         yield _tell(case, python, have, hint=hint)
+
+
+def python_is_not_admitted(case: Case) -> Iterator[Finding]:
+    """The project says which versions of Python it works with (requires-python), and the site's is another.
+
+    Packages would be missing, or the code would stop at its first new word. Name another Python that the site has
+    (`python` under [environment]), or a module that brings one.
+    """
+    seen = case.environment
+    needed = seen.recipe.python_needed if seen is not None else None
+    if seen is None or needed is None:
+        return
+    version = seen.built.python if seen.built is not None else seen.python
+    if version is None or needed.admits(version):
+        return
+    where = case.site.name
+    have = f"the environment at {where} has" if seen.built is not None else f"at {where} it would be built with"
+    hint = seen.other_python or f"windlass modules find Python --on {where}"
+    if seen.is_left_out:
+        have = "the environment you are in, which comes along, has"
+        hint = f'[environment] python = "3.11", or another that is here; then windlass env build --on {where}'
+    yield Finding(
+        code="C327",
+        severity=Severity.ERROR,
+        message=f"{needed}; {have} {version}",
+        hint=hint,
+        fact=f"requires-python, {needed.where}",
+    )
 
 
 def _tell(case: Case, built: str, have: str, *, hint: str) -> Finding:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.secret_words import find_secrets
+from windlass.core.source.passwords import find_passwords, find_passwords_sent
 from windlass.core.source.reach import look_at_code
 
 # Folders beside people's homes that are nobody's.
@@ -32,8 +33,9 @@ _HOME = re.compile(r"(?<![\w.$}])(/(?:home|Users|users|u|scratch)/)([A-Za-z_][\w
 
 def secret_in_the_code(case: Case) -> Iterator[Finding]:
     """A file that is sent holds what looks like a key or password: it would lie at the site for others to find."""
+    told = {one.path for one, _ in find_passwords(case.code)}  # by C533
     for file in case.code.files:
-        if _TESTS.search(file.path):
+        if _TESTS.search(file.path) or file.path in told:
             continue
         for secret in find_secrets(file.text)[:1]:
             yield Finding(
@@ -44,6 +46,17 @@ def secret_in_the_code(case: Case) -> Iterator[Finding]:
                 where=f"{file.path}:{secret.line}",
             )
             return
+
+
+def password_in_a_list(case: Case) -> Iterator[Finding]:
+    """A list of packages, a definition or settings that are sent hold a password or token in an address.
+
+    The file would lie at the site, in the folder of every run. Write `${NAME}` in the address: pip, uv and conda fill
+    it in from the environment of the machine they run on; or keep the password in `~/.netrc` there. A file that no job
+    reads can stay at home (`exclude` under [run]): environments are built from it all the same.
+    """
+    if not case.site.is_local:
+        yield from find_passwords_sent(case.code, case.site.name)
 
 
 def path_is_somebody_elses(case: Case) -> Iterator[Finding]:

@@ -299,17 +299,11 @@ def _list_builds(case: Case) -> list[str]:
 
 def _find_named_architecture(case: Case, node: str) -> str | None:
     """Something of the run whose very name says that it is made for another processor."""
-    wanted = case.spec.environment
-    texts = {
-        "environment.container": wanted.container,
-        "environment.venv": wanted.venv,
-        "environment.conda": wanted.conda,
-        "environment.activate": wanted.activate,
-        "run.command": case.spec.command,
-    }
+    texts = {f"environment.{kind}": text for kind, text in case.spec.environment.entered.items()}
+    texts["run.command"] = case.spec.command
     texts |= {one.path: one.text for one in case.code.files if one.path.endswith("requirements.txt")}
     for where, text in texts.items():
-        words = (text or "").split()
+        words = text.split()
         for word in words if not where.endswith(".txt") else (one for one in words if one.endswith(".whl")):
             word = word[-_LONGEST_NAME:]
             found = {
@@ -321,8 +315,7 @@ def _find_named_architecture(case: Case, node: str) -> str | None:
 
 
 def _find_environment(case: Case) -> str | None:
-    wanted = case.spec.environment
-    return wanted.venv or wanted.conda or wanted.container or wanted.activate
+    return next(iter(case.spec.environment.entered.values()), None)
 
 
 def _is_container_tool(word: str) -> bool:

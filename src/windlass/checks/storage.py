@@ -139,10 +139,8 @@ def _list_places(case: Case) -> Iterator[tuple[str, str, bool]]:
     spec = case.spec
     if spec.checkpoint.folder:
         yield "checkpoint.folder", spec.checkpoint.folder, True
-    for kind in ("activate", "venv", "conda", "container"):
-        text = getattr(spec.environment, kind)
-        if text:
-            yield f"environment.{kind}", text, True
+    for kind, text in spec.environment.entered.items():
+        yield f"environment.{kind}", text, True
     for name, data in spec.data.items():
         known = case.facts.data_set(data.set_name)
         if known is not None or data.set_name is None:

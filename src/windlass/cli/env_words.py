@@ -5,14 +5,15 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from windlass.app.record_words import format_ago
 from windlass.cli.output import Output, make_printable
-from windlass.core.environment import Built
+from windlass.core.environment import Built, Damaged, Remains
 from windlass.core.units import format_bytes
 
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from windlass.app.environments.registry import RemovedEnvironment
+    from windlass.app.environments.registry import Removable, RemovedEnvironment
 
 HEAD = ("ID", "KIND", "PYTHON", "PACKAGES", "FILES", "SIZE", "BUILT", "PACKED")
 _TELL_S = 30.0  # where nobody watches a terminal, a log must not fill with lines
@@ -63,16 +64,46 @@ def format_built(built: Built) -> str:
     return f"{built.id}: {python}{packages}{built.files:,} files, {format_bytes(built.bytes)}"
 
 
+def format_since(built: Built, now: float) -> str:
+    """built 2026-03-01 14:03, 2 days ago"""
+    return f"built {_format_time(built.made)}, {format_ago(now - built.made)} ago"
+
+
+def _format_time(moment: float) -> str:
+    return datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M")
+
+
+def format_damaged(damaged: Damaged) -> str:
+    return f"{damaged.id} is damaged: {make_printable(damaged.problem)}"
+
+
+def format_remains(remains: Remains) -> str:
+    what = (
+        "was not built to its end, or is being built" if remains.has_build else "has only wheels that were sent for it"
+    )
+    return f"{remains.id} {what}"
+
+
+def format_any(found: "Removable") -> str:
+    if isinstance(found, Remains):
+        return format_remains(found)
+    return format_damaged(found) if isinstance(found, Damaged) else format_built(found)
+
+
 def format_removed(removed: "RemovedEnvironment") -> str:
     return f"{removed.id}: {removed.files:,} files, {format_bytes(removed.bytes)}"
 
 
 def make_row(built: Built) -> tuple[str, ...]:
     packages = str(len(built.packages)) if built.packages else ""
-    made = datetime.fromtimestamp(built.made).strftime("%Y-%m-%d %H:%M")
+    made = _format_time(built.made)
     packed = "yes" if built.packed else ""
     size = format_bytes(built.bytes)
     return (built.id, built.kind, built.python or "", packages, f"{built.files:,}", size, made, packed)
+
+
+def make_damaged_row(damaged: Damaged) -> tuple[str, ...]:
+    return (damaged.id, "damaged", *("" for _ in HEAD[2:]))
 
 
 def show_built(output: Output, built: Built) -> None:
@@ -83,7 +114,7 @@ def show_built(output: Output, built: Built) -> None:
         "modules": " ".join(built.modules),
         "platform": " ".join(part for part in (built.platform, built.glibc and f"glibc {built.glibc}") if part),
         "size": f"{built.files:,} files, {format_bytes(built.bytes)}",
-        "built": datetime.fromtimestamp(built.made).strftime("%Y-%m-%d %H:%M"),
+        "built": _format_time(built.made),
         "packed": built.packed,
         "image": " ".join(part for part in (built.source, built.digest) if part),
         **{f"GPU code of {name}": " ".join(code) for name, code in sorted(built.gpu_code.items())},

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from windlass.cli.rows import format_ago
+from windlass.app.record_words import format_ago
 from windlass.core.seen.estimates import Estimate, Estimates, Past, is_at_once, is_worth_telling
 
 _WEEK_S = 6 * 86_400.0

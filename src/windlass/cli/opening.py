@@ -16,7 +16,7 @@ HERE = "here"
 
 
 def open_session(output: Output) -> Session:
-    return Session(folders=find_folders(os.environ), environ=os.environ, tell=output.tell)
+    return Session(folders=find_folders(os.environ), environ=os.environ, tell=output.tell, ring=output.ring)
 
 
 def read_site_name(site_name: str | None) -> str:

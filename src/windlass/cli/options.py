@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from windlass.core.toml.layers import Flag, read_set
+from windlass.errors import UsageError
 from windlass.launchers import LAUNCHERS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,12 +29,27 @@ _SETTINGS: dict[str, tuple[str, str, str]] = {
 }
 
 
+_OF_A_TRAINING = ("run.command", "run.launcher")
+
+
 def setting_options(function: F) -> F:
     """All flags that override windlass.toml, and --set for the rest."""
     function = click.option(
         "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting, such as checkpoint.notice=60s."
     )(function)
     return choose_options(*_SETTINGS)(function)
+
+
+def service_options(function: F) -> F:
+    """Those that count where Windlass itself says what is run, and how."""
+    function = click.option(
+        "--set",
+        "sets",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Any setting, such as environment.venv=requirements.txt.",
+    )(function)
+    return choose_options(*(flag for flag, (key, _, _) in _SETTINGS.items() if key not in _OF_A_TRAINING))(function)
 
 
 def choose_options(*flags: str) -> Callable[[F], F]:
@@ -57,6 +73,23 @@ def take_flags(values: dict[str, Any]) -> tuple[Flag, ...]:
             flags.append(Flag(key=key, value=value, option=option))
     flags += [read_set(text) for text in values.pop("sets", ())]
     return tuple(flags)
+
+
+def take_service_flags(values: dict[str, Any], *, hint: str) -> tuple[Flag, ...]:
+    """As `take_flags`. What would be passed over is refused."""
+    flags = take_flags(values)
+    for flag in flags:
+        if flag.key in _OF_A_TRAINING:
+            raise UsageError(f"{flag.option} {flag.key} is not used here: this is no training", hint=hint)
+    return flags
+
+
+def raw_option(function: F) -> F:
+    return click.option(
+        "--raw",
+        is_flag=True,
+        help="The log as it is also on a terminal; default there: of what steers it only colours.",
+    )(function)
 
 
 def on_option(function: F) -> F:

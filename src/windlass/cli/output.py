@@ -5,9 +5,12 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from windlass.errors import ExitCode, OutputLost, WindlassError
+
+if TYPE_CHECKING:
+    from windlass.core.watching.colour_stream import ColourStream
 
 JSON_VERSION = 1
 _CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,6 +31,8 @@ class Output:
         self.as_json = as_json
         self.plain = False
         self.quiet = False
+        self.raw = False  # logs with all that they hold, also on a terminal
+        self._log: ColourStream | None = None
 
     def configure(self, *, as_json: bool, plain: bool, quiet: bool) -> None:
         self.as_json, self.plain, self.quiet = as_json, plain, quiet
@@ -36,6 +41,13 @@ class Output:
         """Talk: never part of the data."""
         if not self.quiet:
             _whisper(self._fold(disarm(text), sys.stderr) + "\n")
+
+    def ring(self, text: str) -> None:
+        """Signs for the terminal itself, which are not shown: only where somebody sits at one."""
+        if self.is_terminal and os.environ.get("TERM") != "dumb":
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(text)
+                sys.stderr.flush()
 
     def show(self, text: str) -> None:
         """Data for people; with --json use `show_json` instead. Into a file or pipe it goes exactly as it is."""
@@ -52,9 +64,11 @@ class Output:
         _write(sys.stdout, to_json({"version": JSON_VERSION, "ok": True, **values}).decode())
 
     def show_bytes(self, payload: bytes) -> None:
-        """A log as it is: its bytes are the program's own."""
+        """A log as it is: its bytes are the program's own. On a terminal only its colours may steer it."""
         if sys.stdout is None:
             raise OutputLost("standard output is closed")
+        if not self.raw and sys.stdout.isatty():
+            payload = self._disarm_log(payload)
         try:
             sys.stdout.flush()
             sys.stdout.buffer.write(payload)
@@ -63,6 +77,13 @@ class Output:
             raise
         except (OSError, ValueError) as problem:
             raise OutputLost(f"the log could not be written: {problem}") from problem
+
+    def _disarm_log(self, payload: bytes) -> bytes:
+        from windlass.core.watching.colour_stream import ColourStream
+
+        if self._log is None:
+            self._log = ColourStream()
+        return self._log.take(payload)
 
     def show_table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Columns as wide as they must be; with --plain one fact a line."""

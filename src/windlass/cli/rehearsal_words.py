@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
 
 from windlass.app.planning import Planned
 from windlass.app.rehearsal_stage import Stage
@@ -12,7 +11,7 @@ from windlass.core.finding import Severity
 from windlass.core.rehearsal.engine import Tempo, find_node, find_notice, find_scale
 from windlass.core.rehearsal.evidence import LinkSeen, Sample
 from windlass.core.rehearsal.stage import HOME
-from windlass.core.units import format_bytes, format_human_duration
+from windlass.core.units import format_bytes, format_human_duration, format_seconds
 from windlass_job import wire
 
 _ONE_LINK = "; one link, because all the time of the run fits into one job"
@@ -112,4 +111,4 @@ def _count(number: int, what: str) -> str:
 def _seconds(seconds: float) -> str:
     if seconds < 100:
         return f"{max(0.0, seconds):.1f} s".replace(".0 s", " s")
-    return format_human_duration(timedelta(seconds=round(seconds)))
+    return format_seconds(seconds)

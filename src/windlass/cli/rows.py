@@ -1,14 +1,41 @@
 """Rows and cells of tables. Apart from `words`, because `ps` must start fast and needs no plan for it."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from windlass.app.record_words import format_ago, format_why
 from windlass.core.record import RunRecord, RunState
 
-_LONGEST_WHY = 100
+if TYPE_CHECKING:
+    from windlass.core.farm.values import FarmStatus
+
 PS_HEAD = ("RUN", "SITE", "STATE", "LINK", "JOB", "AGE", "WHY")
 
 
-def make_row(record: RunRecord, now: float) -> tuple[str, ...]:
+def fold_pilots(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
+    """A farm is one row, that of the run which leads it; it runs as long as one of its pilots does."""
+    states: dict[str, set[RunState]] = {}
+    for one in records:
+        states.setdefault(one.farm or "", set()).add(one.state)
+    ids = {one.run_id for one in records}
+    leads = [one for one in records if one.farm in (None, one.run_id) or one.farm not in ids]
+    return tuple(_show_at_work(one, states[one.farm]) if one.farm else one for one in leads)
+
+
+def _show_at_work(lead: RunRecord, states: set[RunState]) -> RunRecord:
+    live = {one for one in states if not one.is_final}
+    if not live or not lead.state.is_final:
+        return lead
+    state = RunState.RUNNING if RunState.RUNNING in live else RunState.WAITING
+    return replace(lead, state=state, reason=None)
+
+
+def make_row(record: RunRecord, now: float, farm: "FarmStatus | None" = None) -> tuple[str, ...]:
+    why = format_why(record)
+    if farm is not None:
+        failed = f", {farm.failed} failed" if farm.failed else ""
+        why = "; ".join(part for part in (f"{farm.done} of {farm.total} tasks{failed}", why) if part)
     link = f"{record.link or 0}/{record.links}" if record.links > 1 else ""
     return (
         record.run_id,
@@ -17,63 +44,8 @@ def make_row(record: RunRecord, now: float) -> tuple[str, ...]:
         link,
         record.job_id or "",
         format_ago(now - record.created),
-        format_why(record),
+        why,
     )
-
-
-def format_why(record: RunRecord) -> str:
-    """Why it waits or ended, how far it is and when it will be done, and what befell an earlier link."""
-    parts = (_format_reason(record), format_outlook(record), "" if record.state.is_final else record.interrupted)
-    return "; ".join(part for part in parts if part)
-
-
-def _format_reason(record: RunRecord) -> str:
-    if record.state is RunState.WAITING and record.expected_start:
-        return f"{record.reason or ''} start about {format_clock(record.expected_start)}".strip()
-    return "" if record.reason == record.state.value else _shorten(record.reason or "")
-
-
-def format_outlook(record: RunRecord) -> str:
-    """Such as: ends ~ Tue 14:20 (epoch 12 of 90)."""
-    if record.missing_links:
-        links = "1 more link" if record.missing_links == 1 else f"{record.missing_links} more links"
-        then = "" if record.state.is_final else "when these are used, "
-        return f"needs {links}: {then}windlass resume {record.run_id}{_in_brackets(format_progress(record))}"
-    if record.expected_end is None:
-        return format_progress(record) if record.state is RunState.RUNNING else ""
-    # How long a later link waits in the queue nobody knows.
-    at_the_earliest = " or later" if record.links_needed else ""
-    return f"ends ~ {format_clock(record.expected_end)}{at_the_earliest}{_in_brackets(format_progress(record))}"
-
-
-def format_progress(record: RunRecord) -> str:
-    if record.progress_done is None:
-        return ""
-    of = f" of {record.progress_of:g}" if record.progress_of is not None else ""
-    return f"{record.progress_unit or 'step'} {record.progress_done:g}{of}"
-
-
-def _in_brackets(text: str) -> str:
-    return f" ({text})" if text else ""
-
-
-def _shorten(text: str) -> str:
-    """One line, whole words: what was said in full is told by `windlass explain`."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_WHY else f"{line[:_LONGEST_WHY].rpartition(' ')[0] or line[:_LONGEST_WHY]} …"
-
-
-def format_ago(seconds: float) -> str:
-    """One unit is enough for an age."""
-    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {name}"
-    return f"{max(0, int(seconds))} s"
-
-
-def format_clock(moment: float) -> str:
-    there = datetime.fromtimestamp(moment).astimezone()
-    return f"{there:%a %H:%M}"
 
 
 def format_nodes(there: int | None, most: int | None) -> str:

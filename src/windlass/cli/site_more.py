@@ -60,6 +60,12 @@ def _list_login_nodes(site: Site) -> Iterator[Line]:
         yield "", f"they have {'GPUs' if rules.login_gpus else 'no GPUs'}"
     if not site.software.modules_on_login:
         yield "", "they have no `module`; jobs have"
+    if rules.slurm_mail is not None:
+        yield "mail", "Slurm's own mail arrives" if rules.slurm_mail else "Slurm's own mail does not arrive"
+    if rules.login_services is not None:
+        yield "", f"small servers such as TensorBoard {'may' if rules.login_services else 'may not'} run there"
+    if rules.interactive is False:
+        yield "interactive", "shells and notebooks on the nodes are not wanted"
     if rules.max_nodes_interactive is not None:
         yield "interactive", f"salloc gives at most {rules.max_nodes_interactive} nodes"
 

@@ -95,7 +95,7 @@ def _make_area_row(one: Area) -> tuple[str, ...]:
     files = f"{one.quota_files}{owner}" if one.quota_files else ""
     remarks = ("" if one.in_jobs else "not in jobs", "no backup" if one.backed_up is False else "")
     words = ", ".join(word for word in remarks if word)
-    return one.name, one.path, quota, files, f"{one.purge_days} d" if one.purge_days else "", words
+    return one.name, one.path, quota, files, format_purge(one), words
 
 
 def _show_origins(output: Output, site: Site) -> None:
@@ -103,3 +103,10 @@ def _show_origins(output: Output, site: Site) -> None:
         output.show_words(f"decided: {key}: {words}")
     for key, words in site.sources.items():
         output.show_words(f"source: {key}: {words}")
+
+
+def format_purge(area: Area) -> str:
+    """Such as: 60 d by atime, ctime."""
+    if not area.purge_days:
+        return ""
+    return f"{area.purge_days} d" + (f" by {', '.join(area.purge_by)}" if area.purge_by else "")

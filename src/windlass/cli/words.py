@@ -1,7 +1,6 @@
 """Values as people read them: records, plans and findings."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from windlass.cli.output import make_printable
 from windlass.core.cost import Cost
@@ -66,8 +65,8 @@ def format_cost(cost: Cost, balance: Balance | None = None) -> str:
     elif cost.unit is CostUnit.UNKNOWN:
         words = "cost unknown ([accounting] unit in the site file)"
     else:
-        a_link = f" ({_format_amount(cost.one_link)} a link)" if cost.whole != cost.one_link else ""
-        words = f"at most {_format_amount(cost.whole)} {cost.unit}{a_link}"
+        a_link = f" ({format_amount(cost.one_link)} a link)" if cost.whole != cost.one_link else ""
+        words = f"at most {format_amount(cost.whole)} {cost.unit}{a_link}"
     left = format_balance(cost, balance) if balance else ""
     return f"{words}; {left}" if left else words
 
@@ -75,17 +74,17 @@ def format_cost(cost: Cost, balance: Balance | None = None) -> str:
 def format_balance(cost: Cost, balance: Balance) -> str:
     left = balance.left
     if left is None:
-        return f"{balance.account} has used {_format_amount(balance.used)} {balance.unit}" if balance.used else ""
+        return f"{balance.account} has used {format_amount(balance.used)} {balance.unit}" if balance.used else ""
     if left <= 0:
-        return f"{balance.account} has nothing left of {_format_amount(balance.limit or 0)} {balance.unit}"
+        return f"{balance.account} has nothing left of {format_amount(balance.limit or 0)} {balance.unit}"
     if balance.unit != cost.unit:
-        return f"{balance.account} has {_format_amount(left)} {balance.unit} left"
+        return f"{balance.account} has {format_amount(left)} {balance.unit} left"
     return (
-        f"{_format_amount(100 * cost.whole / left, digits=2)} % of the {_format_amount(left)} left to {balance.account}"
+        f"{format_amount(100 * cost.whole / left, digits=2)} % of the {format_amount(left)} left to {balance.account}"
     )
 
 
-def _format_amount(number: float, *, digits: int = 4) -> str:
+def format_amount(number: float, *, digits: int = 4) -> str:
     """No more digits than matter, and never in the form 1.5e+04."""
     return f"{number:.0f}" if number >= 10**digits else f"{number:.{digits}g}"
 
@@ -122,8 +121,6 @@ def format_diagnosis(diagnosis: Diagnosis) -> list[str]:
 
 def format_end(record: RunRecord) -> str:
     """The last line of following a run."""
-    took = ""
-    if record.started and record.ended:
-        took = f" after {format_human_duration(timedelta(seconds=max(0, round(record.ended - record.started))))}"
+    took = f" after {record.ran_for}" if record.ran_for else ""
     reason = f": {record.reason}" if record.reason and record.reason != record.state.value else ""
     return make_printable(f"{record.run_id} {record.state.said_of_a_run}{took}{reason}")

@@ -11,6 +11,7 @@ from windlass.core.prefetched import PrefetchSeen
 from windlass.core.run import RunSpec
 from windlass.core.site import Site
 from windlass.core.source.code import NO_CODE, Code
+from windlass.core.spending.own import OwnUse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,4 +45,5 @@ class Case:
     prefetch: PrefetchSeen | None = None  # None: it was not looked for, because the nodes have internet
     modules: ModulesSeen | None = None  # loading them was tried at the site; None: not tried
     awaited: tuple[JobSeen, ...] | None = None  # jobs the run depends on, as the controller knows them; None: not asked
+    own_use: tuple[OwnUse, ...] | None = ()  # under limits of the user's own; None: they could not be counted
     now: float | None = None  # seconds since 1970; None: the clock is not looked at

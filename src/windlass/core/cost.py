@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from windlass.core.site import Accounting, CostUnit
+from windlass.core.size import Size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,23 +16,14 @@ class Cost:
     whole: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    """What a job occupies, as the site counts it."""
-
-    nodes: int
-    cores: int  # of all nodes; whole nodes count whole
-    gpus: int
-    billing: float = 0.0  # by Slurm's own weights
-
-
 def make_cost(size: Size, *, link_time: timedelta, links: int, accounting: Accounting) -> Cost:
     hours = link_time.total_seconds() / 3600
-    one_link = _charged(size, accounting) * hours
+    one_link = count_charged(size, accounting) * hours
     return Cost(unit=accounting.unit, one_link=one_link, whole=one_link * links)
 
 
-def _charged(size: Size, accounting: Accounting) -> float:
+def count_charged(size: Size, accounting: Accounting) -> float:
+    """For one hour."""
     match accounting.unit:
         case CostUnit.NODE_HOURS:
             return size.nodes

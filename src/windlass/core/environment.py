@@ -2,21 +2,23 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from windlass.core.plan import Reason
-from windlass.core.run import Environment
+from windlass.core.run import Environment, Wheels
 from windlass.core.site import Site
 from windlass_job import wire
 
 if TYPE_CHECKING:  # it needs a library that costs the start of every command
+    from windlass.core.wheels.python_needed import PythonNeeded
     from windlass.core.wheels.requirements import Requirements
 
 _NONE: Mapping[str, str] = MappingProxyType({})
-PACKABLE = ("venv", "conda")
+_STRICT = "set -e -o pipefail"  # as the batch script is: a line that fails ends the job
+_LAST_TIME = 4_000_000_000  # in the year 2096
 _PROTOCOL = 1  # one more when the same recipe would be built in another way
 
 
@@ -31,6 +33,10 @@ class Recipe:
     settings: Mapping[str, str] = field(default_factory=lambda: _NONE)  # in the words of its kind
     platform: str = ""  # "x86_64": of the site
     existing: str | None = None  # a folder, image or name at the site: nothing is built
+    # Where its packages come from this time: the same environment may come from elsewhere tomorrow.
+    wheels: Wheels | None = field(default=None, compare=False)
+    sources: tuple[str, ...] = field(default=(), compare=False)  # files of the project that it was read from
+    python_needed: "PythonNeeded | None" = field(default=None, compare=False)  # by requires-python of the project
     # The list of packages with the credentials of its indexes, for pip on the laptop: no part of what is built or sent.
     read_private: "Callable[[], Requirements] | None" = field(default=None, repr=False, compare=False)
 
@@ -69,6 +75,24 @@ class Built:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Damaged:
+    """An environment at a site whose card does not tell what it is."""
+
+    id: str
+    path: str  # of its folder
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remains:
+    """What lies at a site of an environment that is not there."""
+
+    id: str
+    path: str
+    has_build: bool  # one that failed, or goes on; else only wheels that were sent for it
+
+
+@dataclass(frozen=True, kw_only=True)
 class Build:
     """How it is made: bash, run as a login shell in an empty folder that is named by $WINDLASS_PREFIX."""
 
@@ -96,6 +120,7 @@ class Entering:
     lines: tuple[str, ...] = ()  # of the batch script, after the modules
     inside: tuple[str, ...] = ()  # words before the command of every task, on every node
     env: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    offline_env: Mapping[str, str] = field(default_factory=lambda: _NONE)  # variables with which it has no network
     finish: "Callable[[Around], Entering] | None" = None  # what is done where the rest of the plan matters
 
 
@@ -109,8 +134,12 @@ class EnvironmentSeen:
     is_asked: bool = False
     packed: str | None = None  # where its one file lies, or will lie, that the nodes of this run unpack
     problem: str | None = None  # what was found wrong with it at the site
+    damage: str | None = None  # of its card: it is built anew
+    python: str | None = None  # "3.9.18": what it would be built with, where that was asked
+    other_python: str | None = None  # what to write where that one will not do
     is_left_out: bool = False  # the job runs in the environment it starts in: on one's own machine, in a rehearsal
     reasons: tuple[Reason, ...] = ()  # what was chosen for its build
+    uses_outer_python: bool = False  # of its kind
 
     @property
     def is_missing(self) -> bool:
@@ -131,6 +160,32 @@ class Kind:
     make_build: Callable[[Recipe, Site], Build]
     enter: Callable[[Environment, Recipe, str, Site], Entering]  # the third: where it lies, see `make_path`
     find: Callable[[Recipe, Site], str] | None = None  # bash that prints where `existing` lies, or says why not
+    # What others must know of it. They ask for the fact, never for the name.
+    takes_wheels: bool = False  # its packages are files of a wheelhouse, an index or the laptop
+    uses_outer_python: bool = False  # of the system or a module; else it brings one, whatever the modules say
+    is_packable: bool = False  # many files, which work elsewhere too: a node may unpack them on its own disk
+    is_image: bool = False  # one file, with a digest
+    is_made_on_nodes: bool = False  # where `build = "node"` asks for it
+
+
+def find_contradiction(built: Built, env_id: str) -> str | None:
+    """What a card says that cannot be, though it can be read. env_id: by the name of its folder."""
+    if built.id != env_id:
+        return f"it is the card of {built.id[:80]!r}"
+    if not 0 <= built.made < _LAST_TIME:
+        return f"it says that it was built {built.made:g} seconds after 1970"
+    if built.files < 0 or built.bytes < 0:
+        return f"it says that it has {built.files} files of {built.bytes} bytes"
+    odd = next((text for text in _list_texts(built) if not text.isprintable()), None)
+    return f"it says {odd[:80]!r}" if odd is not None else None
+
+
+def _list_texts(built: Built) -> Iterator[str]:
+    """Each a line, or a part of one, where it is shown."""
+    yield from (built.kind, built.path, built.python or "", *built.modules, built.platform, built.glibc or "")
+    yield from (built.packed or "", built.source, built.digest or "")
+    yield from (text for pair in built.packages.items() for text in pair)
+    yield from (text for name, code in built.gpu_code.items() for text in (name, *code))
 
 
 def list_modules(environment: Environment, site: Site) -> tuple[str, ...]:
@@ -150,10 +205,17 @@ def settle(entering: Entering, around: Around) -> Entering:
     return entering.finish(around) if entering.finish is not None else entering
 
 
-def make_packed_path(recipe: Recipe, root: str) -> str | None:
-    """Where its one file lies once it is packed; None where that makes no sense: a container is one file already."""
-    if recipe.kind not in PACKABLE or recipe.existing is not None:
-        return None
+def add_activation(entering: Entering, activate: str | None) -> Entering:
+    """The user's own line comes last and inside: after a venv or conda, and in every task of a container."""
+    if not activate:
+        return entering
+    if not entering.inside:
+        return replace(entering, lines=(*entering.lines, activate))
+    return replace(entering, inside=(*entering.inside, "bash", "-c", f'{_STRICT}\n{activate}\nexec "$@"', "windlass"))
+
+
+def make_packed_path(recipe: Recipe, root: str) -> str:
+    """Where its one file lies once it is packed."""
     return f"{root}/{wire.ENVS}/{recipe.id}/{wire.PACKED_ENV}"
 
 

@@ -1,4 +1,4 @@
-"""What a check says before submission, and what a diagnosis says after."""
+"""What a check says before submission, what a diagnosis says after, and what would use less next time."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,3 +40,16 @@ class Diagnosis:
     evidence: tuple[str, ...] = ()
     hint: str | None = None
     patch: tuple[Setting, ...] = ()  # to windlass.toml
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What a run asked for and did not use, or could use better: in numbers, with what to change."""
+
+    code: str
+    message: str
+    evidence: tuple[str, ...] = ()
+    saves: str | None = None  # what the change would bring
+    hint: str | None = None  # what to do where no line of windlass.toml does it, or besides
+    patch: tuple[Setting, ...] = ()  # to windlass.toml
+    is_early: bool = False  # the run goes on: it is so up to now

@@ -14,6 +14,8 @@ from windlass.core.shell import (
     refuse_control_characters,
 )
 from windlass.core.site import ChainStyle, GpuDialect
+from windlass.core.spending.amounts import format_amount
+from windlass.core.spending.own import Scope, find_limit
 from windlass.core.units import format_slurm_duration
 from windlass.errors import PlanError
 from windlass_job import wire
@@ -36,10 +38,11 @@ def make_script(plan: Plan) -> str:
         _group("how long, and how it learns that the end is near", _time_directives(plan)),
         _group("where its words go: appended, so that nothing of an earlier start is lost", _output_directives(plan)),
         _group("how Windlass knows it again", [f"--comment={quote_directive(make_token(plan), what='the token')}"]),
+        _mail(plan),
         _settings(plan),
         _kept_folders(plan),
         _modules(plan),
-        _environment(plan),
+        make_environment_lines(plan),
         _start(plan),
     )
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -152,6 +155,13 @@ def _output_directives(plan: Plan) -> list[str]:
     ]
 
 
+def _mail(plan: Plan) -> str:
+    if plan.mail is None:
+        return ""
+    address = quote_directive(plan.mail, what="the mail address")
+    return _group("who is written to by Slurm", [f"--mail-user={address}", "--mail-type=BEGIN,END,FAIL"])
+
+
 def _settings(plan: Plan) -> str:
     times = f"{wire.ENV_LINK_S}={int(plan.link_time.total_seconds())}"
     notice = f"{wire.ENV_NOTICE_S}={int(plan.notice.total_seconds())}"
@@ -216,7 +226,7 @@ def list_software_lines(plan: Plan) -> list[str]:
     return [*purge, *(f"module load {format_module(name)}" for name in plan.modules), *plan.activate]
 
 
-def _environment(plan: Plan) -> str:
+def make_environment_lines(plan: Plan) -> str:
     lines = [
         "# since Slurm 22.05 srun does not take over --cpus-per-task by itself",
         f"export SRUN_CPUS_PER_TASK=${{SLURM_CPUS_PER_TASK:-{plan.cpus_per_task}}}",
@@ -265,10 +275,18 @@ def _agent_options(plan: Plan) -> str:
         ("done-file", plan.done_file),
         ("done-pattern", plan.done_pattern),
         ("gpus", plan.gpus_per_node),
+        ("allowed", plan.allowed_s),
+        ("budget", _name_budget(plan)),
         ("data", _describe_data(plan)),
     )
     options = [f"--{name}={quote(str(value))}" for name, value in named if value]
     return "".join(f"{option} " for option in [*options, *_agent_flags(plan)])
+
+
+def _name_budget(plan: Plan) -> str | None:
+    """What the user set for the run, as the agent tells it."""
+    limit = find_limit(plan.limits, Scope.RUN) if plan.allowed_s else None
+    return format_amount(limit.hours, limit.unit) if limit else None
 
 
 def _describe_data(plan: Plan) -> str:

@@ -8,6 +8,8 @@ from types import MappingProxyType
 from windlass.core.cost import Cost
 from windlass.core.run import Staging
 from windlass.core.site import ChainStyle, GpuDialect
+from windlass.core.size import Size
+from windlass.core.spending.limit import OwnLimit
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -61,6 +63,7 @@ class Plan:
     qos: str | None = None
     reservation: str | None = None
     dependency: str | None = None
+    mail: str | None = None  # whom Slurm itself writes to
     constraint: str | None = None
     exclude: str | None = None
     nodes: int = 1
@@ -113,6 +116,9 @@ class Plan:
     python: str = "python3"
     slurm_path: str | None = None
     cost: Cost
+    size: Size | None = None  # of one job, as the site counts it
+    limits: tuple[OwnLimit, ...] = ()  # hours that the user does not want to pass
+    allowed_s: int | None = None  # how long all jobs of the run may last together, by its own limit
     reasons: tuple[Reason, ...] = ()
     runner_up: RunnerUp | None = None
 

@@ -7,7 +7,15 @@ from datetime import timedelta
 from windlass.core.case import DataSeen
 from windlass.core.chain import Links, choose_notice, cut_into_links
 from windlass.core.cost import make_cost
-from windlass.core.environment import Around, Entering, EnvironmentSeen, choose_purge, list_modules, settle
+from windlass.core.environment import (
+    Around,
+    Entering,
+    EnvironmentSeen,
+    add_activation,
+    choose_purge,
+    list_modules,
+    settle,
+)
 from windlass.core.facts import Facts
 from windlass.core.job import make_code_folder
 from windlass.core.launch import Launcher, Sight
@@ -23,6 +31,7 @@ from windlass.core.run import RunSpec
 from windlass.core.site import Accounting, CostUnit, GpuDialect, Site
 from windlass.core.source.code import NO_CODE, Code
 from windlass.core.source.reach import find_reached
+from windlass.core.spending.own import count_allowed_s, list_limits
 from windlass.core.staging import find_local_disk_gb, get_limits_gb, plan_data
 from windlass.core.units import format_human_duration
 from windlass.errors import PlanError
@@ -75,6 +84,7 @@ def make_plan(
     )
     exclusive = bool(spec.resources.exclusive)
     size = make_size(place, share, tasks=tasks, is_exclusive=exclusive, bills_the_largest=facts.bills_the_largest)
+    limits = list_limits(spec.budget)
     folder = f"{facts.root or site.root}/{wire.RUNS}/{attempt.run_id}"
     planned, data_reasons = plan_data(
         spec,
@@ -93,7 +103,8 @@ def make_plan(
         gpu=spec.resources.gpu or gpu_spelled,
         folders=_list_folders(spec, site, facts, planned),
     )
-    entering = settle(entering, around)
+    is_left_out = environment is not None and environment.is_left_out  # and with it what is done inside of it
+    entering = add_activation(settle(entering, around), None if is_left_out else spec.environment.activate)
     reasons = (
         *choice.reasons,
         gpu_reason,
@@ -156,7 +167,7 @@ def make_plan(
         purge_modules=choose_purge(spec.environment, site),
         login_shell=site.software.modules.value != "none",
         environment=_name_environment(environment),
-        activate=(*entering.lines, *((spec.environment.activate,) if spec.environment.activate else ())),
+        activate=entering.lines,
         packed=environment.packed if environment is not None else None,
         inside=entering.inside,
         env=dict(sorted({**entering.env, **spec.env}.items())),
@@ -165,6 +176,9 @@ def make_plan(
         python=site.software.python,
         slurm_path=site.software.slurm_path,
         cost=make_cost(size, link_time=links.time, links=links.count, accounting=_choose_unit(site, queue)),
+        size=size,
+        limits=limits,
+        allowed_s=count_allowed_s(limits, size, site.accounting),
         reasons=tuple(reason for reason in reasons if reason is not None),
         runner_up=choice.runner_up,
     )

@@ -17,11 +17,11 @@ from windlass.core.offline import (
 from windlass.core.plan import Plan
 from windlass.core.prefetched import PrefetchSeen
 from windlass.core.run import Prefetch, PrefetchPlace, RunSpec
-from windlass.core.shell import format_export, make_shell_argv, quote_all, quote_with_variables
+from windlass.core.shell import format_export, make_shell_argv, quote, quote_all, quote_with_variables
 from windlass.core.site import Site
 from windlass.core.snapshot import Manifest
 from windlass.core.source.code import Code
-from windlass.core.source.reach import find_reached
+from windlass.core.source.reach import find_reached, list_before
 from windlass_job import wire
 
 _WHOLE_TRAINING = Prefetch()
@@ -35,6 +35,15 @@ _ALONE = {
     "MASTER_ADDR": "127.0.0.1",
     "MASTER_PORT": "29577",
 }
+# bash inside a container: a way out is a route over anything but loopback.
+TELL_OFFLINE = f"""if [ -n "${wire.ENV_OFFLINE}" ]; then
+  way=unknown
+  [ ! -r /proc/net/route ] || way=
+  while read -r name _; do case $name in Iface | lo) ;; *) way=$name ;; esac; done </proc/net/route
+  while read -r line; do case ${{line##* }} in lo) ;; *) way=$line ;; esac; done </proc/net/ipv6_route
+  [ -n "$way" ] || : >"${wire.ENV_OFFLINE}"
+fi 2>/dev/null
+exec "$@\""""
 
 
 def get_prefetch(spec: RunSpec) -> Prefetch:
@@ -72,7 +81,7 @@ def add_prefetched(
     plan: Plan, spec: RunSpec, site: Site, *, root: str, code: Code, seen: PrefetchSeen | None = None
 ) -> Plan:
     """The plan with the variables of caches and trackers, and the folders that were filled before."""
-    reached = find_reached(code, spec.command, spec.workdir, tuple(plan.activate))
+    reached = find_reached(code, spec.command, spec.workdir, list_before(plan, spec))
     found = seen.found if seen else None
     surroundings = Surroundings(
         site=site,
@@ -116,7 +125,6 @@ def _make_script(plan: Plan, command: str, env: Mapping[str, str], *, is_here: b
         for one in sorted(plan.data, key=lambda one: one.name)
         if not is_here
     ]
-    inside = () if is_here else plan.inside
     lines = [
         "#!/bin/bash",
         *(() if is_here else list_software_lines(plan)),
@@ -125,6 +133,14 @@ def _make_script(plan: Plan, command: str, env: Mapping[str, str], *, is_here: b
         *(format_export(name, value) for name, value in sorted(env.items())),
         # Last: modules, containers and [run.env] have their say about it before.
         f'export PYTHONPATH="${wire.ENV_HOOK}${{PYTHONPATH:+:$PYTHONPATH}}"',
-        f"exec {quote_all((*inside, *make_shell_argv(command)))}",
+        f"exec {'' if is_here else _enter_container(plan)}{quote_all(make_shell_argv(command))}",
     ]
     return "\n".join(line for line in lines if line) + "\n"
+
+
+def _enter_container(plan: Plan) -> str:
+    """As the run does, but in this folder; inside it is told whether the network is off there."""
+    if not plan.inside:
+        return ""
+    words = ['"$PWD"' if word == make_workdir(plan) else quote(word) for word in plan.inside]
+    return f"{' '.join((*words, *map(quote, ('bash', '-c', TELL_OFFLINE, 'windlass'))))} "

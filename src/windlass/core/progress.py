@@ -11,6 +11,13 @@ from windlass.core.record import RunRecord, RunState, Submission
 from windlass.core.successors import adopt_successors
 from windlass_job import wire
 
+_LAST_WORDS = {
+    wire.DONE: RunState.DONE,
+    wire.FAILED: RunState.FAILED,
+    wire.SPENT: RunState.OUT_OF_BUDGET,
+}
+_STOPPED = (RunState.CANCELLED, RunState.OUT_OF_TIME)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
@@ -37,7 +44,14 @@ def judge(record: RunRecord, seen: Seen, now: float) -> RunRecord:
     if seen.status is not None and not _is_of_chain(record, seen.status):
         seen = replace(seen, status=None)  # after a resume, the old word stands until the first new link starts
     record = _with_status(replace(record, updated=now), seen.status, now)
-    return without_outlook(_judge(record, pairs, seen))
+    return without_outlook(_with_budget(_judge(record, pairs, seen)))
+
+
+def _with_budget(record: RunRecord) -> RunRecord:
+    """One that was stopped from the laptop, because a limit of the user's is used up, says so."""
+    if record.over_budget is None or record.state not in _STOPPED:
+        return record
+    return replace(record, state=RunState.OUT_OF_BUDGET, reason=record.over_budget)
 
 
 def _judge(record: RunRecord, pairs: Sequence[tuple[Submission, JobSeen]], seen: Seen) -> RunRecord:
@@ -81,13 +95,17 @@ def _with_status(record: RunRecord, status: Mapping[str, Any] | None, now: float
         started=record.started or _seconds(status.get("started")),
         exit_code=_read_exit_code(status),
         modules=_read_modules(status) or record.modules,
+        spent_s=_seconds(status.get("spent_s")) or record.spent_s,
+        link_started=_seconds(status.get("started")) or record.link_started,
+        saved=_seconds(status.get("saved")),
     )
     return with_progress(told, status, now)
 
 
 def _is_unused(status: Mapping[str, Any]) -> bool:
-    """The link was skipped, or the command never started because nodes could not talk: it is still to be done."""
-    return status.get("state") == wire.SKIPPED or status.get("exit_code") == wire.EXIT_NETWORK
+    """It was skipped, or its command never started (nodes could not talk, no hours left): it is still to be done."""
+    is_spent = status.get("state") == wire.SPENT and not status.get("tries")
+    return is_spent or status.get("state") == wire.SKIPPED or status.get("exit_code") == wire.EXIT_NETWORK
 
 
 def _read_exit_code(status: Mapping[str, Any]) -> int | None:
@@ -102,8 +120,8 @@ def _read_modules(status: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _judge_last_word(record: RunRecord, status: Mapping[str, Any] | None) -> RunRecord | None:
-    """`done` and `failed` of the agent's are final: later links leave by themselves."""
-    state = {wire.DONE: RunState.DONE, wire.FAILED: RunState.FAILED}.get(str((status or {}).get("state")))
+    """`done`, `failed` and `spent` of the agent's are final: later links leave by themselves."""
+    state = _LAST_WORDS.get(str((status or {}).get("state")))
     if state is None or status is None:
         return None
     ended = replace(record, state=state, ended=_seconds(status.get("ended")), reason=None, expected_start=None)

@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from windlass.core.notes import Note
+from windlass.core.size import Size
+from windlass.core.spending.limit import OwnLimit
+from windlass.core.units import format_seconds
+
 
 class RunState(StrEnum):
     SUBMITTING = "submitting"  # intent written, answer not yet known
@@ -13,6 +18,7 @@ class RunState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     OUT_OF_TIME = "out of time"  # all links used, not finished: resume goes on
+    OUT_OF_BUDGET = "out of budget"  # a limit of the user's is used up: resume with a higher one goes on
     LOST = "lost"  # Slurm has forgotten the job, and it left no result
 
     @property
@@ -35,6 +41,7 @@ class Submission:
     first_link: int = 1
     links: int = 1
     after: int | None = None  # of a chain by dependency: the submission whose end it waits for
+    sent: float | None = None  # when; None: a run of before this was kept, or its job sent it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,12 +77,29 @@ class RunRecord:
     expected_end: float | None = None  # by the measured pace; waits between links are not in it
     links_needed: int | None = None  # after this one, by the measured pace; None: not known
     modules: tuple[str, ...] = ()  # what was really loaded in the job that ran last, with versions
+    size: Size | None = None  # of one job
+    limits: tuple[OwnLimit, ...] = ()  # that the user set for it
+    spent_s: float | None = None  # how long its jobs have run together, as far as the agent told
+    over_budget: str | None = None  # it was stopped from here, because a limit is used up: which
+    link_started: float | None = None  # of the link that runs or ran last
+    saved: float | None = None  # when something of its training was saved last, as far as the agent sees it
+    farm: str | None = None  # whose tasks it runs: the run whose folder holds them, which may be this one
     interrupted: str | None = None  # what ended an earlier link before its time: "link 2: preempted"
+    notes: tuple[Note, ...] = ()  # what somebody wrote about it, the oldest first
 
     @property
     def root(self) -> str:
         """The site's root this run lies under."""
         return self.folder.rsplit("/", 2)[0]
+
+    @property
+    def ran_for(self) -> str | None:
+        """How long until its end: of several links what they ran together, without waits and rests between them."""
+        if self.started is None or self.ended is None:
+            return None
+        if (self.link or 0) > 1 and self.spent_s:
+            return f"{format_seconds(self.spent_s)} of running"
+        return format_seconds(max(0.0, self.ended - self.started))
 
     @property
     def missing_links(self) -> int:

@@ -7,6 +7,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from windlass.core.site import ChainStyle
+from windlass.core.spending.amounts import Amount
+from windlass.core.sweep.wish import Sweep
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -67,6 +69,10 @@ class BuildPlace(StrEnum):
     NODE = "node"  # on the own disk of every node, at the start of every job
 
 
+# Kinds of environments, by their keys of [environment]: a run is in one of them.
+KINDS_OF_ENVIRONMENT = ("venv", "conda", "container")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Environment:
     """[environment]: what must be there before the command runs."""
@@ -82,7 +88,13 @@ class Environment:
     binds: tuple[str, ...] = ()  # folders that the container sees besides those it needs, as FROM or FROM:TO
     build: BuildPlace = BuildPlace.LOGIN  # where it is built
     pack: bool = False  # as one file, which every node unpacks on its own disk
-    activate: str | None = None  # a shell line of the user's own ("as it is")
+    activate: str | None = None  # a shell line of your own, run last and inside of what stands above
+
+    @property
+    def entered(self) -> dict[str, str]:
+        """What a job enters, by key: it may hold paths of the site."""
+        found = {name: getattr(self, name) for name in (*KINDS_OF_ENVIRONMENT, "activate")}
+        return {name: value for name, value in found.items() if value}
 
 
 class PrefetchPlace(StrEnum):
@@ -132,6 +144,41 @@ class Checkpoint:
     chain: ChainStyle | None = None  # how links follow one another; default: as the site prefers
 
 
+class OverBudget(StrEnum):
+    """What becomes of a run that could use more than is left."""
+
+    REFUSE = "refuse"
+    WARN = "warn"  # it is sent all the same, and stops by itself at the limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """[budget]: hours that you do not want to pass. What has used them up is stopped, with its work saved."""
+
+    run: Amount | None = (
+        None  # one run, with all its links and resumes; it stops by itself, also while the laptop sleeps
+    )
+    month: Amount | None = None  # all runs of this name at the site in a calendar month
+    site: Amount | None = None  # all your jobs at the site in its accounting period, or in a calendar month
+    over: OverBudget = OverBudget.REFUSE  # what becomes of a run that could use more than is left
+
+
+@dataclass(frozen=True, kw_only=True)
+class Farm:
+    """[farm]: what one task of `windlass farm` takes, and how often and how long it is tried."""
+
+    cpus: int = 1  # of one task
+    gpus: int = 0  # of one task
+    memory_mb: int = 0  # of one task, written as "4G" in the file; 0: not counted
+    share: int = 1  # tasks on one GPU at the same time
+    retries: int = 0  # how often a task that failed is tried again
+    time: timedelta | None = None  # how long one takes: none is started when less is left of a job
+    limit: timedelta | None = None  # a task that takes longer is ended
+    linger: timedelta = timedelta()  # pilots without tasks wait so long for more
+    pilots: int | None = None  # how many jobs; default: as few as are useful, by the site's limits
+    pilot_time: timedelta | None = None  # how long each pilot may work, all its links; default: as tasks need
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """The whole run file, after site overrides, WINDLASS_* and flags were applied."""
@@ -156,4 +203,7 @@ class RunSpec:
     environment: Environment = field(default_factory=Environment)
     data: Mapping[str, Data] = field(default_factory=lambda: MappingProxyType({}))
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    budget: Budget = field(default_factory=Budget)
+    farm: Farm = field(default_factory=Farm)
     prefetch: Prefetch | None = None  # None: the file does not speak of it
+    sweep: Sweep | None = None  # the same

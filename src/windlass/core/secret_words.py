@@ -6,9 +6,6 @@ from dataclasses import dataclass
 HIDDEN = "***"
 _LONGEST_WORD = 200
 
-# In an address: user:word@ up to the last @, whatever is in the word; TOKEN@. Not a port, and not an image's digest.
-CREDENTIALS = re.compile(r"(?<=://)(?:[^/\s@:]+:(?!\d+(?:/|$))\S*@(?!sha256:)|[^/\s@]+@(?!sha256:))")
-
 _VALUE = r"[A-Za-z0-9_\-./+=]{12,}"
 # What only looks like a secret: a reference to one, or a word that a person puts in its place.
 _NO_SECRET = re.compile(

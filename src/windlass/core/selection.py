@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from windlass.core.credentials import hide_found
 from windlass.core.ignore import Patterns, escape
 from windlass.core.run import RunSpec
+from windlass.core.secret_words import hide_secrets
 from windlass.core.snapshot import LeftOut, LeftOutReason
 
 # Made again from other files, or useless at the site; .git itself is never sent at all.
@@ -71,6 +73,19 @@ def drop_private_keys(diff: bytes) -> tuple[bytes, int]:
     sections = re.split(rb"^(?=diff --git )", diff, flags=re.MULTILINE)
     kept = [section for section in sections if not _KEY_IN_DIFF.search(section)]
     return b"".join(kept), len(sections) - len(kept)
+
+
+def hide_removed(diff: bytes) -> tuple[bytes, int]:
+    """A diff with *** for the secrets of lines that are gone, and how many lines those were: no file sent has them."""
+    lines = diff.split(b"\n")
+    hidden = [_hide_line(line) if line.startswith(b"-") and not line.startswith(b"--- ") else line for line in lines]
+    return b"\n".join(hidden), sum(one is not other for one, other in zip(lines, hidden, strict=True))
+
+
+def _hide_line(line: bytes) -> bytes:
+    text = line.decode("latin-1")  # whatever it is: the same bytes come back
+    hidden = hide_found(hide_secrets(text))
+    return line if hidden == text else hidden.encode("latin-1")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,14 @@ class ModuleSystem(StrEnum):
     NONE = "none"
 
 
+class FileTime(StrEnum):
+    """The times that a file system keeps of a file."""
+
+    ATIME = "atime"  # when it was read last
+    MTIME = "mtime"  # when it was written last
+    CTIME = "ctime"  # when it was written, renamed or given other rights last
+
+
 class ChainStyle(StrEnum):
     ARRAY = "array"  # --array=1-N%1
     DEPENDENCY = "dependency"  # --dependency=afterany
@@ -84,6 +92,7 @@ class Area:
     quota_files: int | None = None  # how many files
     per_group: bool = False  # the quota is the group's
     purge_days: int | None = None  # files unused for so long are removed
+    purge_by: tuple[FileTime, ...] = ()  # by the newest of these times; default: atime and mtime
     backed_up: bool | None = None  # copies are kept elsewhere
     in_jobs: bool = True  # compute nodes see it
     on_login: bool = True  # login nodes see it
@@ -199,8 +208,11 @@ class Rules:
     max_array: int | None = None  # largest index of an array
     min_job_time: timedelta | None = None  # shorter jobs are unwelcome
     cuts_to_fit: bool = False  # what is not there is left out, with a word: for trying things out
+    slurm_mail: bool | None = None  # mail that Slurm sends (--mail-user) arrives; unknown: it is not asked for
     poll_s: int = 30  # seconds between two questions to Slurm
-    max_nodes_interactive: int | None = None  # for salloc
+    interactive: bool | None = None  # jobs that one types into are welcome: a shell, a notebook
+    max_nodes_interactive: int | None = None  # of such a job, also by salloc
+    login_services: bool | None = None  # small servers such as TensorBoard may run on login nodes
     max_time: timedelta | None = None  # for all partitions
     names_partition: bool = True  # False: the site chooses by time and size, and jobs name none
     advised_link_time: timedelta | None = None  # shorter links start sooner here

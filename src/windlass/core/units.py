@@ -107,11 +107,21 @@ def format_human_duration(duration: timedelta) -> str:
     return " ".join([f"{parts[0][0]} {parts[0][1]}", *(f"{number} {unit}" for number, unit in parts[1:2] if number)])
 
 
+def format_seconds(seconds: float) -> str:
+    """The same of seconds that were measured, rounded to whole ones; nothing lasts less than none."""
+    return format_human_duration(timedelta(seconds=max(0, round(seconds))))
+
+
 def format_exact_duration(duration: timedelta) -> str:
     """For people who compare it with another: as `format_human_duration`, and nothing is cut."""
     days, hours, minutes, seconds = _parts(duration)
     parts = ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
+
+
+def format_gb(megabytes: float) -> str:
+    """Memory as Slurm counts it, 1024 MB a GB: `9.4 GB`, `118 GB`."""
+    return f"{megabytes / 1024:.1f} GB" if megabytes < 10 * 1024 else f"{megabytes / 1024:.0f} GB"
 
 
 def format_bytes(count: int) -> str:

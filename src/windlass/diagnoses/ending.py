@@ -9,6 +9,7 @@ from windlass.core.finding import Diagnosis
 from windlass.core.interruptions import CANCELLED
 from windlass.core.jobs import JobState
 from windlass.core.record import RunState
+from windlass.core.spending.amounts import format_amount
 from windlass.core.units import format_duration, format_human_duration
 from windlass_job import wire
 
@@ -80,6 +81,23 @@ def out_of_time(symptoms: Symptoms) -> Iterator[Diagnosis]:
         evidence=tuple(line for line in evidence if line),
         hint="ask for more time, or save and go on in another job" if symptoms.is_foreign else hint,
     )
+
+
+def budget_is_used_up(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """A limit that you set yourself under [budget] is used up, so the run was asked to save, and stopped.
+
+    It goes on from its last checkpoint when the limit is higher: `windlass resume RUN --budget AMOUNT`, or
+    raise it in windlass.toml or config.toml. `windlass budget` shows what used the hours.
+    """
+    record = symptoms.record
+    if record.state is not RunState.OUT_OF_BUDGET:
+        return
+    limit = next((one for one in record.limits if one.scope == "run"), None)
+    if record.over_budget is None and limit is not None:
+        hint = f'{symptoms.again} --budget "{format_amount(2 * limit.hours, limit.unit)}"'
+    else:
+        hint = f"raise the limit under [budget], then {symptoms.again}"
+    yield Diagnosis(code="D311", message=record.reason or "its budget is used up", hint=hint)
 
 
 def _tell_what_to_save(symptoms: Symptoms) -> str:

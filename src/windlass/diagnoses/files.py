@@ -160,3 +160,23 @@ def _full_areas(symptoms: Symptoms) -> Iterator[str]:
         ):
             if used is not None and limit and used >= 0.95 * limit:
                 yield f"{one.area} ({one.path}): {used:,} of {limit:,} {unit}"
+
+
+def run_folder_gone(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """The run folder at the site was removed or moved, by somebody or by a purge of old files.
+
+    With it went the logs, what the agent wrote down and what the training saved there. A job that still runs goes on
+    computing, and what it saves into that folder reaches nobody.
+    """
+    record = symptoms.record
+    if not symptoms.is_folder_gone or record.state is RunState.LOST:  # D102 says it of that one
+        return
+    is_running = record.state is RunState.RUNNING
+    lost = (
+        "what it prints and saves there is kept nowhere" if is_running else "its logs and what it saved there are lost"
+    )
+    yield Diagnosis(
+        code="D508",
+        message=f"its run folder is gone: {record.folder} is not there any more; {lost}",
+        hint=f"windlass cancel {record.run_id}, then windlass run" if is_running else "windlass run begins anew",
+    )

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
+from windlass.core.gauges.idleness import is_starved
 from windlass.core.record import RunState
 from windlass.core.units import format_human_duration
 
@@ -36,8 +37,6 @@ _ONE_CORE = re.compile(
     r"This DataLoader will create (?P<workers>\d+) worker processes in total\. Our suggested max number of worker "
     r"in current system is (?P<cores>\d+)\b"
 )
-_IDLE_PERCENT = 10.0
-_LONG_ENOUGH_S = 600.0
 
 
 def no_kernel_for_gpu(symptoms: Symptoms) -> Iterator[Diagnosis]:
@@ -129,7 +128,7 @@ def idle_gpus(symptoms: Symptoms) -> Iterator[Diagnosis]:
         return
     for node in symptoms.gauges:
         used = node.gpu_utilisation
-        if used is not None and used < _IDLE_PERCENT and node.seconds >= _LONG_ENOUGH_S:
+        if used is not None and is_starved(node):
             long = format_human_duration(timedelta(seconds=int(node.seconds)))
             unused = f"; {node.idle_gpus} of {node.gpus} never worked" if node.idle_gpus else ""
             yield Diagnosis(

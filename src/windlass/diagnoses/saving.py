@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from windlass.core.ending.symptoms import Event, Symptoms
+from windlass.core.ending.symptoms import Symptoms
+from windlass.core.events import Event
 from windlass.core.finding import Diagnosis
 from windlass.core.job import make_workdir
 from windlass.core.jobs import JobState

@@ -72,8 +72,20 @@ def module_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
             code="D205",
             message=f"the Python of the job has no package {name!r}",
             evidence=(line,),
-            hint='[environment] activate = "source ~/env/bin/activate"   # or modules = [...]',
+            hint=_bring_package(symptoms, name),
         )
+
+
+def _bring_package(symptoms: Symptoms, name: str) -> str:
+    if symptoms.is_foreign:
+        return "activate the environment that has it in the script, before the command; or load a module"
+    if symptoms.plan is not None and symptoms.plan.environment is not None:
+        listing = f"windlass env show {symptoms.plan.environment} --on {symptoms.record.site}"
+        return f"write {name} into the file that [environment] names: the next run builds it   # {listing} lists all"
+    return (
+        '[environment] venv = "requirements.txt"   # windlass run builds it there; or conda = "environment.yml", '
+        'container = "docker://...", modules = [...]; activate = "..." for one of your own'
+    )
 
 
 def command_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:

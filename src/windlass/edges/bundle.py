@@ -19,13 +19,31 @@ _MODULES = (
     "submission",
     "deputy_files",
     "deputy_blobs",
+    "deputy_farm",
     "deputy_folders",
     "deputy_update",
     "deputy_runs",
+    "deputy_mirror",
     "deputy_data",
     "deputy_data_changes",
     "deputy_wheels",
+    "deputy_ports",
     "deputy",
+)
+
+# Compiled only when they are asked for (`windlass_job/deputy_farm.py`).
+_LATE = (
+    "claims",
+    "farming",
+    "farming.ranges",
+    "farming.ledger",
+    "farming.records",
+    "farming.table",
+    "farming.packing",
+    "farming.entries",
+    "farming.adding",
+    "farming.reading",
+    "farming.news",
 )
 
 # What receives and gives large data, in a session of its own.
@@ -46,6 +64,12 @@ PORTER = (
     "moving.giving",
     "moving.porter",
 )
+
+# What leads the connections of a tunnel to their service.
+RELAY = ("relaying", "relaying.frames", "relaying.exchange", "relaying.far")
+
+# The same, which also starts a TensorBoard and ends it.
+BOARD = (*RELAY, "relaying.board")
 
 # Runs one line of stdin. It has no quote, $, !, backslash or newline: sh, bash, csh, tcsh and fish all pass it on as it
 # is. One byte at a time, so that nothing behind the line is swallowed. Python 2 understands it too, and can then say
@@ -70,12 +94,17 @@ while left:
     left -= len(piece)
 package = sys.modules["windlass_job"] = type(sys)("windlass_job")
 package.__path__ = []
-for name, source in json.loads(zlib.decompress(b"".join(pieces)).decode("utf-8")):
+def load(name, source):
     module = sys.modules["windlass_job." + name] = type(sys)("windlass_job." + name)
     above, _, last = ("windlass_job." + name).rpartition(".")
     setattr(sys.modules[above], last, module)
     module.__path__ = []
     exec(compile(source, "windlass_job/" + name + ".py", "exec"), module.__dict__)
+    return module
+now, package.late = json.loads(zlib.decompress(b"".join(pieces)).decode("utf-8"))
+package.load = load
+for name, source in now:
+    module = load(name, source)
 module.main({nonce!r})
 """
 
@@ -98,7 +127,10 @@ def make_opening(nonce: str, modules: tuple[str, ...] = _MODULES) -> bytes:
 @cache
 def _make_bundle(modules: tuple[str, ...]) -> bytes:
     folder = resources.files("windlass_job")
-    sources = [(name, _find_source(folder, name).read_text(encoding="utf-8")) for name in modules]
+    late = _LATE if modules is _MODULES else ()
+    sources = [
+        [(name, _find_source(folder, name).read_text(encoding="utf-8")) for name in some] for some in (modules, late)
+    ]
     return zlib.compress(json.dumps(sources).encode(), 9)
 
 

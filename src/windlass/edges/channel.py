@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from windlass.edges.bundle import make_opening
 from windlass.edges.host import Reply, Request
+from windlass.edges.pipes import start_piped, take_pipes
 from windlass_job import wire
 
 _BLOCK = 1 << 18
@@ -46,16 +47,8 @@ class Channel:
         self._wrote = False
         self._greeted = False
         self.last_used = time.time()
-        # A session of its own: Ctrl-C in the terminal is for us, and must not cut a submission in two.
-        self._process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env,
-            start_new_session=True,
-            bufsize=0,
-        )
+        self._process = start_piped(argv, env)
+        self._stdin, self._stdout, self._stderr = take_pipes(self._process)
         self._selector = selectors.DefaultSelector()
         for stream in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(stream.fileno(), False)
@@ -104,21 +97,6 @@ class Channel:
     def words(self) -> str:
         """What came on stderr so far, the last of it."""
         return self._words.decode(errors="replace").replace("\r", "").strip()
-
-    @property
-    def _stdin(self) -> IO[bytes]:
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def _stdout(self) -> IO[bytes]:
-        assert self._process.stdout is not None
-        return self._process.stdout
-
-    @property
-    def _stderr(self) -> IO[bytes]:
-        assert self._process.stderr is not None
-        return self._process.stderr
 
     def _greet(self, hello_s: float) -> dict[str, Any]:
         self._outgoing.append(memoryview(make_opening(self._nonce.decode())))

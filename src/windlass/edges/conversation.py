@@ -21,9 +21,11 @@ IDEMPOTENT = frozenset(
         "prepare_run",
         "put_blobs",
         "read",
+        "read_new",
         "statuses",
         "submission",
         "touch_stop",
+        "try_port",
         "write",
     )
 )

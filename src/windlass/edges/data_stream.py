@@ -21,6 +21,7 @@ from typing import IO, Any
 from windlass.edges.bundle import PORTER, make_opening
 from windlass.edges.channel import ChannelClosed
 from windlass.edges.host import Reply
+from windlass.edges.pipes import end_piped, start_piped, take_pipes
 from windlass_job import wire
 
 _BLOCK = 1 << 20
@@ -68,15 +69,8 @@ class DataStream:
         self._last_sign = time.monotonic()
         self._patience_s = patience_s
         self.on_ack: Callable[[str, int], None] = lambda plan, written: None
-        self._process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=env,
-            start_new_session=True,
-            bufsize=0,
-        )
+        self._process = start_piped(argv, env)
+        self._stdin, self._stdout, self._stderr = take_pipes(self._process)
         _widen(self._stdin)
         self._threads = [self._start(self._hear_words), self._start(self._listen)]
         try:
@@ -114,14 +108,7 @@ class DataStream:
 
     def close(self) -> None:
         """Ends the input, which ends the porter; what it has under way is brought to its end there."""
-        with contextlib.suppress(OSError):
-            self._stdin.close()
-        try:
-            self._process.wait(_LAST_WORDS_S)
-        except subprocess.TimeoutExpired:
-            self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_LAST_WORDS_S)
+        end_piped(self._process, _LAST_WORDS_S)
         for thread in self._threads:
             thread.join(_LAST_WORDS_S)
         for pipe in (self._stdout, self._stderr):
@@ -131,21 +118,6 @@ class DataStream:
     @property
     def words(self) -> str:
         return self._words.decode(errors="replace").replace("\r", "").strip()
-
-    @property
-    def _stdin(self) -> IO[bytes]:
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def _stdout(self) -> IO[bytes]:
-        assert self._process.stdout is not None
-        return self._process.stdout
-
-    @property
-    def _stderr(self) -> IO[bytes]:
-        assert self._process.stderr is not None
-        return self._process.stderr
 
     def _start(self, work: Callable[[], None]) -> threading.Thread:
         thread = threading.Thread(target=work, daemon=True)

@@ -1,35 +1,112 @@
 """Environments at a site: what was built there."""
 
-from contextlib import suppress
+import re
+import secrets
+from dataclasses import dataclass
 
 from windlass.core.codec import from_json
-from windlass.core.environment import Built
+from windlass.core.environment import Built, Damaged, Remains, find_contradiction
 from windlass.edges.host import Host, Request, expect, make_command, read_completed
 from windlass.errors import EnvironmentFailed, EnvironmentNotFound
 from windlass_job import wire
 
+_HEAD = re.compile(rf"(?P<id>[a-z]+-[0-9a-z]+) (?P<what>card|{wire.ENVS}|{wire.WHEELS})")
 _PATIENCE_S = 60.0  # modules, and a conda that starts from a slow disk
 
 
-def fetch_built(host: Host, root: str, env_id: str) -> Built | None:
-    """None: it is not built there. Its card is written last, so what has one is whole."""
-    path = f"{root}/{wire.ENVS}/{env_id}/{wire.ENV_CARD}"
-    (reply,) = host.ask([Request(operation="read", arguments={"path": path}, idempotent=True)])
-    if not reply.ok:
+@dataclass(frozen=True, kw_only=True)
+class Environments:
+    """Those of a site."""
+
+    built: tuple[Built, ...] = ()
+    damaged: tuple[Damaged, ...] = ()
+    remains: tuple[Remains, ...] = ()  # of what was not built to its end
+
+
+def fetch_built(host: Host, root: str, env_id: str) -> Built | Damaged | None:
+    """None: it is not built there. Its card is written last, so what has one is whole, unless somebody was at it."""
+    folder = f"{root}/{wire.ENVS}/{env_id}"
+    path = f"{folder}/{wire.ENV_CARD}"
+    look = make_command(["sh", "-c", _FOLLOW, "sh", f"{folder}/{wire.ENV_CURRENT}"], idempotent=True)
+    reply, followed = host.ask([Request(operation="read", arguments={"path": path}, idempotent=True), look])
+    if reply.ok:
+        found = _read_card(reply.payload, folder)
+        return _compare(found, folder, read_completed(followed).out.strip()) if isinstance(found, Built) else found
+    if reply.kind == "not-found":
         return None
-    return from_json(reply.payload, Built, error=EnvironmentFailed, what=path)
+    return Damaged(id=env_id, path=folder, problem=f"{wire.ENV_CARD} cannot be read: {reply.problem}")
 
 
-def fetch_all_built(host: Host, root: str) -> tuple[Built, ...]:
-    """In one round trip. A card that cannot be read does not hide the others."""
-    script = 'cd "$1" 2> /dev/null || exit 0; for card in */"$2"; do [ ! -f "$card" ] || cat "$card"; done'
-    argv = ["sh", "-c", script, "sh", f"{root}/{wire.ENVS}", wire.ENV_CARD]
+# Where the link leads, with links on the way followed; nothing where it leads nowhere.
+_FOLLOW = 'cd -P -- "$1" 2> /dev/null && pwd -P || exit 0'
+
+
+def _compare(built: Built, folder: str, current: str) -> Built | Damaged:
+    """Jobs enter by `current`: what it leads to must be what the card tells of."""
+    name = current.rpartition("/")[2]
+    if current and f"/{built.id}/{name}/" in f"{built.path}/":
+        return built
+    leads = f"leads to {name}" if current else "leads nowhere"
+    problem = f"its link {wire.ENV_CURRENT} {leads}, and {wire.ENV_CARD} tells of {built.path}"
+    return Damaged(id=built.id, path=folder, problem=problem)
+
+
+def fetch_all(host: Host, root: str) -> Environments:
+    """In one round trip. Each card comes behind a line that no card holds, so that a broken one hides no other."""
+    mark = f"windlass-card-{secrets.token_hex(8)}"
+    argv = ["sh", "-c", _LIST, "sh", root, wire.ENVS, wire.WHEELS, wire.ENV_CARD, wire.ENV_CURRENT, mark]
     [reply] = host.ask([make_command(argv, timeout_s=_PATIENCE_S, idempotent=True)])
-    found = []
-    for text in read_completed(reply).out.split("\n}\n"):  # a card is one object, indented, with an end of line
-        with suppress(EnvironmentFailed):
-            found.append(from_json(f"{text}\n}}".encode(), Built, error=EnvironmentFailed, what="a card"))
-    return tuple(found)
+    listed = [part.partition("\n") for part in read_completed(reply).out.split(f"{mark} ")[1:]]
+    # Other folders are none of ours.
+    parts = [(found, text) for head, _, text in listed if (found := _HEAD.fullmatch(head))]
+    cards = [
+        _read_card(text.encode(errors="replace"), f"{root}/{wire.ENVS}/{found['id']}")
+        for found, text in parts
+        if found["what"] == "card"
+    ]
+    known = {one.id for one in cards}
+    return Environments(
+        built=tuple(one for one in cards if isinstance(one, Built)),
+        damaged=tuple(one for one in cards if isinstance(one, Damaged)),
+        remains=_list_remains([(found["id"], found["what"]) for found, _ in parts if found["id"] not in known], root),
+    )
+
+
+def _list_remains(found: list[tuple[str, str]], root: str) -> tuple[Remains, ...]:
+    """Each id once, though it has a build and wheels."""
+    of_builds = {env_id for env_id, what in found if what == wire.ENVS}
+    return tuple(
+        Remains(id=env_id, path=f"{root}/{what}/{env_id}", has_build=what == wire.ENVS)
+        for env_id, what in found
+        if what == wire.ENVS or env_id not in of_builds
+    )
+
+
+# Also what has no card any more, but was built; what was never built to its end has neither, and perhaps wheels.
+_LIST = """
+cd "$1" 2> /dev/null || exit 0
+for path in "$2"/*/ "$3"/*/; do
+  path=${path%/}
+  what=${path%%/*}
+  if [ "$what" = "$2" ] && { [ -e "$path/$4" ] || [ -L "$path/$4" ] || [ -L "$path/$5" ]; }; then
+    what=card
+  fi
+  printf '\\n%s %s %s\\n' "$6" "${path#*/}" "$what"
+  [ "$what" != card ] || cat "$path/$4" 2> /dev/null
+done
+exit 0
+"""
+
+
+def _read_card(content: bytes, folder: str) -> Built | Damaged:
+    env_id = folder.rpartition("/")[2]
+    try:
+        built = from_json(content, Built, error=EnvironmentFailed, what=wire.ENV_CARD)
+    except EnvironmentFailed as unreadable:
+        return Damaged(id=env_id, path=folder, problem=unreadable.message)
+    if wrong := find_contradiction(built, env_id):
+        return Damaged(id=env_id, path=folder, problem=f"{wire.ENV_CARD} cannot be right: {wrong}")
+    return built
 
 
 def fetch_log(host: Host, root: str, env_id: str) -> bytes | None:
@@ -64,6 +141,16 @@ def fetch_changed_sum(host: Host, built: Built) -> str | None:
     if found == built.digest:
         return None
     return f"{built.path} has the checksum {found[:19]}…, and had {(built.digest or '')[:19]}… when it was built"
+
+
+def fetch_own_python(host: Host) -> str | None:
+    """As a command finds it that is started here: "3.11.4"; None: there is none."""
+    [reply] = host.ask([make_command(["sh", "-c", _OWN_PYTHON], timeout_s=_PATIENCE_S, idempotent=True)])
+    found = re.fullmatch(r"Python (\d[\w.+]*)", read_completed(reply).out.strip())
+    return found[1] if found else None
+
+
+_OWN_PYTHON = 'exec "$(command -v python || command -v python3)" -V 2> /dev/null'
 
 
 def fetch_place(host: Host, script: str) -> str:

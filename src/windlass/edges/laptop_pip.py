@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from windlass.core.credentials import hide_credentials
 from windlass.core.wheels.platform import Platform, list_platforms, make_abi, make_markers
-from windlass.core.wheels.requirements import Requirements, format_constraints, format_for_laptop, hide_credentials
+from windlass.core.wheels.requirements import Requirements, format_constraints, format_for_laptop
 from windlass.edges.files import explain
 from windlass.errors import EnvironmentFailed, Interrupted, LibraryMissing, WheelsMissing
 
@@ -154,7 +155,8 @@ def _find_pip() -> tuple[str, ...]:
     """A Python on this laptop that has pip: ours, the shell's, or one that uv makes."""
     pythons = [sys.executable, *(found for name in ("python3", "python") if (found := shutil.which(name)))]
     for python in pythons:
-        if not subprocess.run([python, "-c", "import pip"], capture_output=True, check=False).returncode:
+        # Not in the folder of the project, where `import pip` would run a pip.py of its own.
+        if not subprocess.run([python, "-c", "import pip"], cwd="/", capture_output=True, check=False).returncode:
             return python, "-c", _RUNNER
     if uv := shutil.which("uv"):
         return uv, "run", "--no-project", "--with", "pip", "python", "-c", _RUNNER

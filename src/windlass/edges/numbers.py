@@ -48,6 +48,17 @@ def add_numbers(facts: Facts, site: Site, done: Sequence[Completed]) -> Facts:
     return replace(facts, balances=_read_balances(site, told, facts), quotas=_read_quotas(site, told))
 
 
+def join_balances(site: Site, *, own: str, shares: str, use: str) -> tuple[Balance, ...]:
+    """The centre's own word first, then Slurm's limits; what was only used where neither knows a limit."""
+    unit = str(site.accounting.unit)
+    told = read_balances(own, source=site.accounting.balance_command or "", default_unit=unit)
+    limited = {(one.account, one.unit) for one in told}
+    of_slurm = [one for one in read_shares(shares) if (one.account, one.unit) not in limited]
+    limited |= {(one.account, one.unit) for one in of_slurm}
+    used = [one for one in read_use(use) if (one.account, one.unit) not in limited]
+    return sort_balances([*told, *of_slurm, *used], unit)
+
+
 def _make_pieces(site: Site, now: float) -> list[_Piece]:
     pieces = []
     if site.accounting.unit is not CostUnit.NONE:
@@ -97,18 +108,10 @@ def _read_pieces(out: str, pieces: Sequence[_Piece]) -> dict[str, str]:
 
 
 def _read_balances(site: Site, told: dict[str, str], facts: Facts) -> tuple[Balance, ...] | None:
-    """The centre's own word first, then Slurm's limits; what was only used where neither knows a limit."""
-    unit = str(site.accounting.unit)
     # Without a database of its own this Slurm has no budgets: an sshare that answers is another's.
     of_slurm = told if facts.has_accounting else {}
-    own = read_balances(told.get(_OWN, ""), source=site.accounting.balance_command or "", default_unit=unit)
-    limited = {(one.account, one.unit) for one in own}
-    shares = [one for one in read_shares(of_slurm.get(_SHARES, "")) if (one.account, one.unit) not in limited]
-    limited |= {(one.account, one.unit) for one in shares}
-    used = [one for one in read_use(of_slurm.get(_USE, "")) if (one.account, one.unit) not in limited]
-    if not own and not {_SHARES, _USE} & set(of_slurm):
-        return None
-    return sort_balances([*own, *shares, *used], unit)
+    found = join_balances(site, own=told.get(_OWN, ""), shares=of_slurm.get(_SHARES, ""), use=of_slurm.get(_USE, ""))
+    return found if found or {_SHARES, _USE} & set(of_slurm) else None
 
 
 def _read_quotas(site: Site, told: dict[str, str]) -> tuple[SeenQuota, ...] | None:

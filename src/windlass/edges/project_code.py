@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
 
 from windlass.core.snapshot import Manifest, SnapshotFile
@@ -16,6 +16,8 @@ _SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".srm", ".job")
 _OTHER = re.compile(
     r"requirements.*\.txt|.*requirements\.txt|constraints.*\.txt|pyproject\.toml|env(?:ironment)?.*\.ya?ml"
     r"|Pipfile(?:\.lock)?|uv\.lock|poetry\.lock|pdm\.lock|setup\.cfg|Makefile"
+    r"|.*\.def|(?:Docker|Container)file.*|pip\.(?:conf|ini)|uv\.toml|\.?condarc|\.?mambarc|pixi\.(?:toml|lock)"
+    r"|conda-lock\.ya?ml|windlass\.toml"
 )
 _LIBRARY = re.compile(r".*\.(?:so(?:\.[\d.]+)?|sif)")
 # ELF's e_machine, and the two letters of a SIF header, as `uname -m` calls them.
@@ -23,10 +25,11 @@ _ELF = {3: "i686", 62: "x86_64", 183: "aarch64", 21: "ppc64le", 243: "riscv64"}
 _SIF = {b"02": "x86_64", b"04": "aarch64", b"06": "ppc64le"}
 
 
-def load_project_code(project: Path, manifest: Manifest, command: str = "") -> Code:
-    """Files the command names come first; what cannot be read is passed over."""
+def load_project_code(project: Path, manifest: Manifest, command: str = "", also: Iterable[str] = ()) -> Code:
+    """Files the command names come first; what cannot be read is passed over. also: whatever they are called."""
     files = [one for one in manifest.files if one.link is None]
-    wanted = [(one, language) for one in files if (language := _find_language(one)) is not None]
+    named = frozenset(also)
+    wanted = [(one, language) for one in files if (language := _find_language(one, named)) is not None]
     wanted.sort(key=lambda pair: _rank(pair[0].path, command))
     loaded: list[SourceFile] = []
     passed_over = total = 0
@@ -48,13 +51,13 @@ def load_project_code(project: Path, manifest: Manifest, command: str = "") -> C
     )
 
 
-def _find_language(file: SnapshotFile) -> Language | None:
+def _find_language(file: SnapshotFile, named: Set[str] = frozenset()) -> Language | None:
     base = file.path.rpartition("/")[2]
     if base.endswith((".py", ".pyw")):
         return Language.PYTHON
     if base.endswith(_SHELL):
         return Language.SHELL
-    return Language.OTHER if _OTHER.fullmatch(base) else None
+    return Language.OTHER if file.path in named or _OTHER.fullmatch(base) else None
 
 
 def _rank(path: str, command: str) -> tuple[bool, int, str]:

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from windlass.core.names import make_slug
+from windlass.core.notices import Notices
 from windlass.core.run import RunSpec
 from windlass.core.toml.layers import Flag, Layer, Merged, Origin, make_environ_layer, make_flags_layer, merge
 from windlass.core.toml.reading import FromText, Problem
 from windlass.core.toml.reading import Path as KeyPath
 from windlass.core.toml.run_file import EXCLUSIVE, SECTIONS, find_problems, make_defaults, read_run
+from windlass.core.toml.user_file import SECTION as NOTICES
+from windlass.core.toml.user_file import read_notices
 from windlass.edges.folders import find_folders, find_home
 from windlass.edges.toml_file import TomlFile, is_there, load_toml
 from windlass.errors import ConfigError
@@ -69,6 +72,26 @@ def load_site_name(project: Path, environ: Mapping[str, str]) -> str | None:
     return str(name) if isinstance(name, str) and name else None
 
 
+def load_named_sites(project: Path, environ: Mapping[str, str]) -> frozenset[str]:
+    """Those with a [site.NAME] in the project's or the user's file, and the one where runs go. ConfigError."""
+    tables = [file.values.get("site") for file in _load_files(project, environ)]
+    named = {name for table in tables if isinstance(table, Mapping) for name in table}
+    chosen = load_site_name(project, environ)
+    return frozenset(named | ({chosen} if chosen else set()))
+
+
+def load_notices(environ: Mapping[str, str]) -> Notices | None:
+    """[notices] of config.toml; None where nothing is said of them. ConfigError lists what is wrong."""
+    path = find_folders(environ).config_file
+    if not is_there(path):
+        return None
+    file = load_toml(path, shown=USER_FILE)
+    notices, problems = read_notices(file.values)
+    if problems:
+        raise make_config_error(list(locate(file, problems)))
+    return notices
+
+
 def make_config_error(located: Sequence[Located], *, hint: str | None = None) -> ConfigError:
     """`windlass.toml:15  resources.gpuz   unknown key; did you mean "gpus"?`, one line a problem, in columns."""
     files = {place.partition(":")[0] for place, _ in located}
@@ -102,7 +125,7 @@ def _load_layers(
     files = _load_files(project, environ)
     variables = make_environ_layer(environ, SECTIONS, ignored=_NOT_SETTINGS)
     given = make_flags_layer(flags)
-    located = [one for file in files for one in locate(file, find_problems(file.values))]
+    located = [one for file in files for one in locate(file, _find_problems(file))]
     for layer in (variables, given):
         located += [(_find_name(layer, one.path), one) for one in find_problems(layer.values)]
     name = {"name": make_slug(project.absolute().name)}
@@ -120,8 +143,16 @@ def _load_files(project: Path, environ: Mapping[str, str]) -> list[TomlFile]:
     return [load_toml(path, shown=shown) for path, shown in wanted if is_there(path)]
 
 
+def _find_problems(file: TomlFile) -> tuple[Problem, ...]:
+    """config.toml holds more than what is about runs."""
+    if file.shown != USER_FILE:
+        return find_problems(file.values)
+    of_runs = {key: value for key, value in file.values.items() if key != NOTICES}
+    return (*find_problems(of_runs), *read_notices(file.values)[1])
+
+
 def _general(file: TomlFile) -> dict[str, object]:
-    return {key: value for key, value in file.values.items() if key != "site"}
+    return {key: value for key, value in file.values.items() if key not in ("site", NOTICES)}
 
 
 def _make_site_layer(file: TomlFile, name: str) -> Layer:

@@ -53,6 +53,11 @@ def list_site_names(folders: Folders) -> list[str]:
     return sorted({path.stem for folder in (_shipped_folder(), folders.sites) for path in _list_files(folder)})
 
 
+def list_added_names(folders: Folders) -> list[str]:
+    """Those with a file of the user's."""
+    return sorted(path.stem for path in _list_files(folders.sites))
+
+
 def add_site(name: str, text: str, folders: Folders, *, replace: bool = False, hint: str | None = None) -> Path:
     """Save a site file of the user's, after reading it. Whole or not at all, and never over another by accident.
 

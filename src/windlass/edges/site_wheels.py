@@ -18,7 +18,7 @@ _AT_ONCE = 100  # wheels whose metadata is asked for together
 
 # Run by the Python that a venv there would have, any Python 3. Where pip looks by itself, the site's settings tell.
 _PROBE = """
-import configparser, json, os, platform, sys
+import configparser, json, os, platform, re, sys
 links = os.environ.get("PIP_FIND_LINKS", "").split()
 settings = configparser.RawConfigParser()
 try:
@@ -36,8 +36,14 @@ if sys.argv[1] == "yes":
             packages.setdefault(str(one.metadata["Name"]), one.version)
     except ImportError:
         pass
+others = set()
+for folder in os.environ.get("PATH", "").split(os.pathsep):
+    try:
+        others.update(name[6:] for name in os.listdir(folder or ".") if re.match(r"python3\\.[0-9]+$", name))
+    except OSError:
+        pass
 told = {"version": platform.python_version(), "machine": platform.machine(), "glibc": platform.libc_ver()[1]}
-told.update(path=sys.executable, links=links, packages=packages)
+told.update(path=sys.executable, links=links, packages=packages, others=sorted(others))
 print(sys.argv[2] + json.dumps(told))
 """
 
@@ -52,6 +58,7 @@ class SitePython:
     path: str = ""
     links: tuple[str, ...] = ()  # where pip there looks by itself
     packages: dict[str, str] = field(default_factory=dict)  # what its modules bring; empty where that was not asked
+    others: tuple[str, ...] = ()  # "3.11": versions that are on the PATH by their number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +163,7 @@ def _read_python(reply: Reply, site: Site) -> SitePython:
                 path=told["path"],
                 links=tuple(told["links"]),
                 packages=told["packages"],
+                others=tuple(told["others"]),
             )
     raise EnvironmentFailed(
         f"{site.name}: its Python could not be asked" + (" in time" if done.timed_out else ""),

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.core.site import Site
@@ -45,10 +45,8 @@ class SiteWork:
 
     def start(self) -> str:
         """`started`, or `running` where it was going on already."""
-        zipped = make_job_zip()
-        program = f"{self._root}/{wire.TOOLS}/windlass_job-{hashlib.sha256(zipped).hexdigest()[:12]}.pyz"
         request = json.dumps(self._request).encode()
-        self._lay(program, zipped)
+        program = lay_program(self._host, self._site, self._root)
         write = _make_write({f"{self.folder}/request.json": request})
         argv = [self._site.software.python, "-I", program, wire.WORK_VERB, "--folder", self.folder]
         written, ran = self._host.ask([write, make_command(argv, timeout_s=60)])
@@ -102,19 +100,6 @@ class SiteWork:
         """At its next sign of life; what it has done stays done."""
         self._host.ask([_make_write({f"{self.folder}/stop": b""})])
 
-    def _lay(self, program: str, content: bytes) -> None:
-        """Only when it is not there: it is named after its content."""
-        look = Request(
-            operation="hash_files",
-            arguments={"folder": self._root, "paths": [program.removeprefix(f"{self._root}/")]},
-            idempotent=True,
-        )
-        reply = self._host.ask([look])[0]
-        if reply.ok and reply.values["sha256"] == [hashlib.sha256(content).hexdigest()]:
-            return
-        laid = self._host.ask([_make_write({program: content})])[0]
-        expect(laid, SiteNotReady, f"nothing can be written to {self._root} at {self._site.name}")
-
     def _make_read(self, name: str) -> Request:
         return Request(operation="read", arguments={"path": f"{self.folder}/{name}"}, idempotent=True)
 
@@ -122,10 +107,30 @@ class SiteWork:
         return f"windlass site check {self._site.name}"
 
 
+def lay_program(host: Host, site: Site, root: str) -> str:
+    """Where our own program lies at the site. Sent only when it is not there: it is named after its content."""
+    content = make_job_zip()
+    digest = hashlib.sha256(content).hexdigest()
+    name = f"{wire.TOOLS}/windlass_job-{digest[:12]}.pyz"
+    look = Request(operation="hash_files", arguments={"folder": root, "paths": [name]}, idempotent=True)
+    reply = host.ask([look])[0]
+    if not reply.ok or reply.values["sha256"] != [digest]:
+        laid = host.ask([_make_write({f"{root}/{name}": content})])[0]
+        expect(laid, SiteNotReady, f"nothing can be written to {root} at {site.name}")
+    return f"{root}/{name}"
+
+
 def fetch_root(host: Host, site: Site) -> str:
     """The site's root as a path there."""
     reply = host.ask([Request(operation="facts", arguments={"root": site.root}, idempotent=True)])[0]
     return str(expect(reply, SiteNotReady, f"{site.name}: its root {site.root} is no path there").values["root"])
+
+
+def fetch_paths(host: Host, texts: Sequence[str]) -> list[str]:
+    """Each with the variables of the login node in it; one that means nothing there is left as it is, for the job."""
+    asked = [Request(operation="facts", arguments={"root": text}, idempotent=True) for text in texts]
+    replies = host.ask(asked)
+    return [str(reply.values["root"]) if reply.ok else text for text, reply in zip(texts, replies, strict=True)]
 
 
 def _make_write(files: dict[str, bytes]) -> Request:

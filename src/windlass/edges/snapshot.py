@@ -18,6 +18,7 @@ from windlass.core.selection import (
     Selection,
     drop_private_keys,
     find_environments,
+    hide_removed,
     is_utf8,
     make_exact_pattern,
     make_secret,
@@ -271,6 +272,9 @@ def _fetch_history(found: Found, taking: _Taking) -> tuple[GitState, bytes, list
     diff, dropped = drop_private_keys(diff)
     if dropped:
         told.append(f"the recorded changes leave out {dropped} file(s) in which a private key shows")
+    diff, hidden = hide_removed(diff)
+    if hidden:
+        told.append(f"the recorded changes have *** in {hidden} removed line(s) that held a password or token")
     if is_cut:
         told.append("the uncommitted changes are recorded only in part: they are very long (all files are sent)")
     return state, diff, told

@@ -34,10 +34,10 @@ class SshHost:
         tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._site = site
-        self._target = SshTarget(site=site, config=config, program=program)
+        self.target = SshTarget(site=site, config=config, program=program)
         self._hello_s = hello_s
         self._tell = tell
-        self.master = SshMaster(self._target, runtime=runtime)
+        self.master = SshMaster(self.target, runtime=runtime)
         self._conversation = Conversation(site.name, open_channel=self._open, explain=self._explain, tell=tell)
 
     @property
@@ -68,14 +68,20 @@ class SshHost:
         """ssh with the user's terminal at its end, and this line read by a login shell there."""
         shared = self.master.open(interactive=False)
         options = {**shared, "LogLevel": "ERROR", "RequestTTY": "yes" if has_terminal else "no"}
-        return [*self._target.make_argv(options=options), f"exec bash -lc {quote(line)}"]
+        return [*self.target.make_argv(options=options), f"exec bash -lc {quote(line)}"]
+
+    def make_session_argv(self, line: str) -> list[str]:
+        """ssh without a terminal and without questions: this line, read by a login shell there, talks over pipes."""
+        shared = self.master.open(interactive=False)
+        options = {**shared, "LogLevel": "ERROR", "BatchMode": "yes"}
+        return [*self.target.make_argv(options=options, flags=("-T",)), f"exec bash -lc {quote(line)}"]
 
     def _open(self) -> Channel:
         shared = self.master.open(interactive=False)
         options = {**shared, "BatchMode": "yes", "LogLevel": "ERROR"}
         python = self._site.software.python
         command = make_remote_command(python, login_shell=self._site.login.login_shell)
-        argv = [*self._target.make_argv(options=options, flags=("-T",)), command]
+        argv = [*self.target.make_argv(options=options, flags=("-T",)), command]
         try:
             channel = Channel(argv, hello_s=self._hello_s)
         except OSError as error:

@@ -53,6 +53,7 @@ class Store:
         self._clock = clock
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None  # which one is open
 
     def save(self, record: RunRecord) -> None:
         """On disk before it returns when the run is about to be submitted: then even a power cut keeps it."""
@@ -93,21 +94,23 @@ class Store:
         site: str | None = None,
         states: Sequence[RunState] = (),
         name: str | None = None,
+        query: str = "",
+        offset: int = 0,
     ) -> tuple[RunRecord, ...]:
-        """Newest first; only the rows shown are decoded."""
-        wheres, values = ["1"], list[Any]()
-        if site is not None:
-            wheres.append("site = ?")
-            values.append(site)
-        if states:
-            wheres.append(f"state IN ({', '.join('?' * len(states))})")
-            values += [str(state) for state in states]
-        if name is not None:
-            wheres.append("name = ?")
-            values.append(name)
-        query = f"SELECT record FROM runs WHERE {' AND '.join(wheres)} ORDER BY created DESC, run_id DESC LIMIT ?"
-        rows = self._read(query, (*values, -1 if limit is None else limit))
+        """Newest first; only the rows shown are decoded. query: what stands somewhere in the run's id."""
+        where, values = _make_where(site, states, name, query)
+        asked = f"SELECT record FROM runs WHERE {where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?"
+        rows = self._read(asked, (*values, -1 if limit is None else limit, offset))
         return tuple(record for row in rows if (record := self._decode(row[0])) is not None)
+
+    def count(self, *, site: str | None = None, states: Sequence[RunState] = (), query: str = "") -> int:
+        """How many `list` would give without a limit."""
+        where, values = _make_where(site, states, None, query)
+        return int(self._read(f"SELECT count(*) FROM runs WHERE {where}", values)[0][0])
+
+    def sites(self) -> tuple[str, ...]:
+        """All that have a run here."""
+        return tuple(str(row[0]) for row in self._read("SELECT DISTINCT site FROM runs ORDER BY site"))
 
     def live_runs(self, site: str | None = None) -> tuple[RunRecord, ...]:
         """Those that may still change, at one site or everywhere."""
@@ -139,6 +142,26 @@ class Store:
         rows = self._read(query, (begin, begin + "\U0010ffff", limit))
         return tuple(value for row in rows if (value := _try_decode_as(row[0], kind)) is not None)
 
+    def change(self, key: str, change: Callable[[_Kept | None], _Kept | None], *, kind: type[_Kept]) -> _Kept | None:
+        """What is kept there, changed while nobody else can; None, and nothing is written, where `change` says so."""
+
+        def work(connection: "sqlite3.Connection") -> _Kept | None:
+            row = connection.execute("SELECT value FROM kept WHERE key = ?", (_clean(key),)).fetchone()
+            value = change(_try_decode_as(row[0], kind) if row else None)
+            if value is not None:
+                connection.execute(_KEEP, (_clean(key), self._clock(), _encode(value)))
+            return value
+
+        return self._in_transaction(work, is_durable=False)
+
+    def stamp(self) -> tuple[object, int, int]:
+        """Another one means that something was written since, by this process or by another."""
+
+        def work(connection: "sqlite3.Connection") -> tuple[object, int, int]:
+            return self._file, connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes
+
+        return self._attempt(work)
+
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
@@ -159,7 +182,7 @@ class Store:
         named = exact or self._read("SELECT run_id, record FROM runs WHERE name = ? ORDER BY created DESC", (word,))
         query = "SELECT run_id, record FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY created DESC LIMIT 1000"
         begun = self._read(query, (word, word + "\U0010ffff")) if word and len(named) != 1 else []
-        candidates = dict((*named, *begun))
+        candidates = _leave_out_pilots(dict((*named, *begun)))
         if len(candidates) == 1:
             return next(iter(candidates.items()))
         if candidates:
@@ -170,6 +193,9 @@ class Store:
         rows = self._read("SELECT run_id, record FROM runs ORDER BY created DESC, run_id DESC LIMIT 1")
         if not rows:
             raise NotFound("there is no run yet", hint="windlass run")
+        newest = _try_decode(rows[0][1])
+        if newest is not None and newest.farm not in (None, newest.run_id):
+            rows = self._read("SELECT run_id, record FROM runs WHERE run_id = ?", (_clean(newest.farm),)) or rows
         return rows[0][0], rows[0][1]
 
     def _make_not_found(self, word: str) -> NotFound:
@@ -234,9 +260,12 @@ class Store:
         from windlass.edges.store_file import explain_sqlite, is_damage, open_store_file, replace_damaged
 
         with self._lock:
+            if self._connection is not None and _find_file(self.path) != self._file:
+                self.close()  # removed, or moved aside by another process: what is open has no name any more
             try:
                 if self._connection is None:
                     self._connection = open_store_file(self.path, tell=self._tell)
+                    self._file = _find_file(self.path)
                 return work(self._connection)
             except sqlite3.Error as error:
                 if not is_damage(error):
@@ -245,9 +274,19 @@ class Store:
             self.close()
             try:
                 self._connection = replace_damaged(self.path, damage, tell=self._tell)
+                self._file = _find_file(self.path)
                 return work(self._connection)
             except sqlite3.Error as error:
                 raise explain_sqlite(error, self.path) from error
+
+
+def _find_file(path: Path) -> tuple[int, int] | None:
+    """Which file has this name now; None: none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _try_decode(stored: bytes | str) -> RunRecord | None:
@@ -262,6 +301,35 @@ def _try_decode_as(stored: bytes | str, kind: type[_Kept]) -> _Kept | None:
         return msgspec.json.decode(stored, type=kind)
     except (msgspec.MsgspecError, UnicodeError, TypeError):
         return None
+
+
+def _make_where(site: str | None, states: Sequence[RunState], name: str | None, query: str) -> tuple[str, list[Any]]:
+    wheres, values = ["1"], list[Any]()
+    if site is not None:
+        wheres.append("site = ?")
+        values.append(_clean(site))
+    if states:
+        wheres.append(f"state IN ({', '.join('?' * len(states))})")
+        values += [str(state) for state in states]
+    if name is not None:
+        wheres.append("name = ?")
+        values.append(_clean(name))
+    if query:
+        wheres.append("instr(lower(run_id), lower(?)) > 0")
+        values.append(_clean(query))
+    return " AND ".join(wheres), values
+
+
+def _leave_out_pilots(candidates: dict[str, bytes | str]) -> dict[str, bytes | str]:
+    """A farm is meant by the run that leads it, and not by its other pilots, which are called the same."""
+    if len(candidates) < 2:
+        return candidates
+    found = {run_id: _try_decode(stored) for run_id, stored in candidates.items()}
+    return {
+        run_id: candidates[run_id]
+        for run_id, record in found.items()
+        if record is None or record.farm in (None, run_id) or record.farm not in candidates
+    }
 
 
 def _make_row(record: RunRecord) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import itertools
 import os
 import sqlite3
 import time
@@ -34,7 +35,7 @@ _PROBES = (
     "SELECT run_id, name, site, state, created, updated, record FROM runs LIMIT 0",
     "SELECT key, time, value FROM kept LIMIT 0",
 )
-_REFILL = "`windlass ps --refresh` fills it again from the sites"
+REFILL = "`windlass ps --refresh` fills it again from the sites"
 
 
 class Damaged(Exception):
@@ -49,7 +50,7 @@ def open_store_file(path: Path, *, tell: Callable[[str], None]) -> sqlite3.Conne
             return _open(path, tell=tell)
         except Damaged as damage:
             aside = _move_aside(path)
-            tell(f"{path} {damage}: it was moved to {aside.name} and a new one was made; {_REFILL}")
+            tell(f"{path} {damage}: it was moved to {aside.name} and a new one was made; {REFILL}")
         try:
             return _open(path, tell=tell)
         except Damaged as damage:
@@ -61,7 +62,7 @@ def replace_damaged(path: Path, damage: sqlite3.Error, *, tell: Callable[[str], 
     with _lock(path):
         if path.exists() and not _is_sound(path):
             aside = _move_aside(path)
-            tell(f"{path} is damaged ({damage}): it was moved to {aside.name} and a new one was made; {_REFILL}")
+            tell(f"{path} is damaged ({damage}): it was moved to {aside.name} and a new one was made; {REFILL}")
     return open_store_file(path, tell=tell)
 
 
@@ -118,7 +119,7 @@ def _open(path: Path, *, tell: Callable[[str], None]) -> sqlite3.Connection:
             raise explain_sqlite(error, path) from error
         raise
     if is_empty:
-        tell(f"{path} was empty: a new one was made; {_REFILL}")
+        tell(f"{path} was empty: a new one was made; {REFILL}")
     return connection
 
 
@@ -219,6 +220,12 @@ def _is_sound(path: Path) -> bool:
             return bool(connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except sqlite3.Error as error:
         return not is_damage(error)
+
+
+def find_damaged(path: Path) -> Path | None:
+    """The last that was moved aside, where one was."""
+    names = (path.with_name(f"{path.name}.damaged-{number}") for number in itertools.count(1))
+    return max(itertools.takewhile(Path.exists, names), key=lambda one: one.stat().st_mtime, default=None)
 
 
 def _move_aside(path: Path) -> Path:

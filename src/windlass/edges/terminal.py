@@ -8,10 +8,13 @@ from windlass.edges.ssh_host import SshHost
 from windlass.errors import HostUnreachable
 
 
-def run_in_terminal(host: Host, line: str) -> int:
-    """Until it ends; its exit code. Where our input is no terminal, it is read as it is."""
-    has_terminal = sys.stdin.isatty()
-    argv = ["bash", "-lc", line]
+def run_in_terminal(host: Host, line: str, *, login_shell: bool = True) -> int:
+    """Until it ends; its exit code. Where our input is no terminal, it is read as it is.
+
+    login_shell: on this very machine; start files may replace the environment that one is in.
+    """
+    has_terminal = sys.stdin is not None and sys.stdin.isatty()
+    argv = ["bash", "-lc" if login_shell else "-c", line]
     if isinstance(host, SshHost):
         argv = host.make_terminal_argv(line, has_terminal=has_terminal)
     try:

@@ -1,7 +1,7 @@
 """Conda environments: from environment.yml, a lock or pixi.toml, or one that the site has, entered without conda."""
 
 from windlass.core.environment import Build, Entering, Kind, ReadFile, Recipe, choose_purge, list_modules
-from windlass.core.run import BuildPlace, Environment
+from windlass.core.run import Environment
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
 from windlass.environments.conda_clients import CLIENTS, ENV, Client, list_clients
@@ -19,9 +19,6 @@ _PIXI_CONFIG = ".pixi/config.toml"
 def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None:
     if environment.conda is None:
         return None
-    if environment.build is BuildPlace.NODE:
-        hint = "pack = true in [environment] brings it to the disk of every node as one file"
-        raise PlanError('environment.build = "node" makes a venv on every node, and no conda environment', hint=hint)
     modules, purge = list_modules(environment, site), choose_purge(environment, site)
     platform = _find_platform(site)
     wanted = read_wanted(environment.conda, read, platform)
@@ -136,7 +133,11 @@ def _get_client(chosen: str, wanted: Wanted) -> Client:
 
 def _set_variables(recipe: Recipe) -> tuple[str, ...]:
     cuda = recipe.settings.get("cuda")
-    override = (f'export CONDA_OVERRIDE_CUDA="${{CONDA_OVERRIDE_CUDA:-{cuda}}}"',) if cuda else ()
+    override = (
+        (f"windlass_cuda={quote(cuda)}", 'export CONDA_OVERRIDE_CUDA="${CONDA_OVERRIDE_CUDA:-$windlass_cuda}"')
+        if cuda
+        else ()
+    )
     return (*(f"export {name}={quote_with_variables(value)}" for name, value in ENV.items()), *override)
 
 
@@ -218,4 +219,5 @@ KIND = Kind(
     make_build=_make_build,
     enter=_enter,
     find=_find,
+    is_packable=True,
 )

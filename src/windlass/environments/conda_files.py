@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from windlass.core.credentials import find_credentials, hide_credentials
 from windlass.core.environment import ReadFile
 from windlass.core.secret_words import find_secrets
 from windlass.errors import PlanError
@@ -21,10 +22,6 @@ _EXPLICIT = re.compile(r"^@EXPLICIT\s*$", re.MULTILINE)
 _LOCKED = re.compile(r"^\s*(?:- )?manager: (?:conda|pip)\s*$", re.MULTILINE)
 _SUBDIR = re.compile(
     r"/((?:linux|osx|win)-[a-z0-9]+)/[^/\s]+\.(?:conda|tar\.bz2)|^\s*platform: ([a-z]+-[a-z0-9]+)\s*$", re.M
-)
-# https://host/t/TOKEN/channel and https://TOKEN@host; what begins with $, < or { is only a reference.
-_TOKEN = re.compile(
-    r"://[^\s/@'\"]*/t/(?![$<{*])[^/\s'\"]+/|://(?![$<{*])(?:[^/\s@:'\"]+:(?!\d+/)[^\s'\"]*@|[^/\s@'\"]+@)"
 )
 _PIP = re.compile(r"^(\s*)-\s*['\"]?pip['\"]?\s*:\s*(?:#.*)?$")
 _ITEM = re.compile(r"^(\s*)-\s+(.*?)\s*$")
@@ -108,7 +105,8 @@ def _load_included(path: str, text: str, read: ReadFile) -> Iterator[tuple[str, 
         where, line, item = left.pop(0)
         if _OF_THE_PROJECT.fullmatch(item):
             message = (
-                f"{where}:{line}: {item!r} is the project's own code, which is not there when the environment is built"
+                f"{where}:{line}: {hide_credentials(item)!r} is the project's own code, "
+                "which is not there when the environment is built"
             )
             raise PlanError(
                 message, hint='remove the line, and give runs [run.env] PYTHONPATH = "src": code comes with each run'
@@ -223,14 +221,14 @@ def _list_pypi(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _refuse_secrets(name: str, text: str) -> None:
     """A file of a build lies at the site, and clients print the addresses they ask."""
-    match = _TOKEN.search(text)
-    secrets = find_secrets(text)
-    line = text.count("\n", 0, match.start()) + 1 if match else secrets[0].line if secrets else None
-    if line is None:
+    lines = [*(one.line for one in find_credentials(text)), *(one.line for one in find_secrets(text))]
+    if not lines:
         return
     hint = "keep it at the site, where the client looks for it itself: in ~/.condarc, ~/.netrc or ~/.pip/pip.conf"
     raise PlanError(
-        f"{name}:{line} holds a token or password, which would be copied to the site with the file", hint=hint
+        f"{name}:{min(lines)} holds a token or password, which would be copied to the site with the file",
+        hint=hint,
+        done="nothing was sent",
     )
 
 

@@ -84,4 +84,9 @@ def find_by_name(name: str, client: str | None, variable: str) -> tuple[str, ...
 
 def hide_tokens(name: str) -> str:
     """A function that passes lines on: https://HOST/t/TOKEN/ and https://USER:PASSWORD@HOST stand in no log."""
-    return f"{name}() {{ sed -u -E -e 's#/t/[^/[:space:]]+/#/t/***/#g' -e 's#://[^/@[:space:]]+@#://***@#g'; }}"
+    hidden = (
+        "s#/t/[^/[:space:]]+/#/t/***/#g",
+        "s#://[^/@:[:space:]]+:[^0-9[:space:]][^[:space:]]*@#://***@#g",  # also with / and @ in it; not a port
+        "s#://[^/@[:space:]]+@#://***@#g",
+    )
+    return f"{name}() {{ sed -u -E {' '.join(f'-e {quote(one)}' for one in hidden)}; }}"

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from windlass.core.credentials import hide_credentials
 from windlass.core.environment import Around, Build, Entering, Kind, ReadFile, Recipe, choose_purge, list_modules
 from windlass.core.run import Environment
-from windlass.core.secret_words import CREDENTIALS
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
 from windlass.environments.container_runtimes import DEFINITION, IMAGE, choose_runtime
+from windlass.environments.definitions import find_base, read_definition
 from windlass.environments.scripts import begin_script, probe
 from windlass.errors import PlanError
 from windlass_job import wire
@@ -19,8 +20,6 @@ _PLACES = ("/", "~", "$")  # with these begins an image or folder at the site
 _FETCHED = ("docker://", "oras://", "library://", "https://", "http://", "shub://")
 _AS_IT_IS = ("oras://", "library://", "https://", "http://", "shub://")  # one file, which is only downloaded
 _NOT_EXPANDED = re.compile(r"[^\w.@ -]")
-_SECTION = re.compile(r"^%(\w+)")
-_FROM = re.compile(r"^from:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 # NVIDIA's image of PyTorch: 8.4 GB as one file, its layers about 10 GB, which are unpacked to some 20 GB before they
 # are packed again: all three lie there at the same time. Images with CUDA or ROCm in them are of that size.
 _LARGE = re.compile(r"nvcr\.io/|cuda|rocm|pytorch|tensorflow|jax|nemo|deepspeed|torch", re.IGNORECASE)
@@ -35,7 +34,7 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
     if source is None:
         return None
     recipe = Recipe(
-        kind="container",
+        kind=KIND.name,
         modules=list_modules(replace(environment, modules=()), site),
         purge_modules=choose_purge(environment, site),
         settings={"source": source},
@@ -46,47 +45,25 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
         _refuse_secrets(source)
         return recipe
     if source.endswith(".def"):
-        return replace(recipe, files=dict(_read_definition(source, read)))
+        return replace(recipe, files=dict(_lay_out(source, read)))
     hint = 'container = "docker://IMAGE", "image.def" of the project, or "$SCRATCH/image.sif" at the site'
     if source.endswith((".sif", ".simg", ".img")):
         hint = 'bring it to the site once, and name it there: container = "$SCRATCH/image.sif"'
-    raise PlanError(
-        f"environment.container = {source[:200]!r} is neither an address nor a file it can be made of", hint=hint
-    )
+    shown = hide_credentials(source)[:200]
+    raise PlanError(f"environment.container = {shown!r} is neither an address nor a file it can be made of", hint=hint)
+
+
+def _lay_out(name: str, read: ReadFile) -> Iterator[tuple[str, str]]:
+    """The definition under the one name by which it is built, then what it copies."""
+    for path, text in read_definition(name, read):
+        yield DEFINITION if path == name else path, text
 
 
 def _refuse_secrets(source: str) -> None:
-    if CREDENTIALS.search(source):
-        shown = CREDENTIALS.sub("***@", source)
+    shown = hide_credentials(source)
+    if shown != source:
         hint = f"log in to the registry once at the site, and write {shown.replace('***@', '')}"
         raise PlanError(f"environment.container holds a password: {shown}", hint=hint)
-
-
-def _read_definition(name: str, read: ReadFile) -> Iterator[tuple[str, str]]:
-    """With the files of the project that it copies into the image."""
-    text = read(name)
-    if text is None:
-        raise PlanError(f"environment.container = {name!r}: there is no such file in the project", hint="ls *.def")
-    yield DEFINITION, text
-    for path in _list_copied(text):
-        content = read(path)
-        if content is None:
-            raise PlanError(
-                f"{name} copies {path} into the image, which is no text file of the project below 4 MB",
-                hint="fetch it in %post, or name it by its full path at the site",
-            )
-        yield path, content
-
-
-def _list_copied(text: str) -> Iterator[str]:
-    """Sources of %files that lie in the project."""
-    section = ""
-    for line in text.splitlines():
-        found = _SECTION.match(line)
-        section = found[1] if found else section
-        source = line.split()[0] if line.split() else ""
-        if section == "files" and not found and source and not source.startswith(("/", "~", "$", "#")):
-            yield source.removeprefix("./")
 
 
 def _make_build(recipe: Recipe, site: Site) -> Build:
@@ -123,8 +100,7 @@ def _make_build(recipe: Recipe, site: Site) -> Build:
 
 
 def _find_base(recipe: Recipe) -> str:
-    found = _FROM.search(recipe.files.get(DEFINITION, ""))
-    return found[1] if found else recipe.settings["source"]
+    return find_base(recipe.files.get(DEFINITION, "")) or recipe.settings["source"]
 
 
 def _is_fetched(recipe: Recipe) -> bool:
@@ -157,6 +133,7 @@ def _enter(environment: Environment, recipe: Recipe, path: str, site: Site) -> E
             inside=runtime.make_words(around, image, site),
             # Else Python inside would find packages of another Python in ~/.local.
             env={"PYTHONNOUSERSITE": "1"},
+            offline_env=runtime.make_offline_env(),
         )
 
     return replace(finish(Around(workdir="/")), finish=finish)
@@ -197,4 +174,5 @@ KIND = Kind(
     make_build=_make_build,
     enter=_enter,
     find=_find,
+    is_image=True,
 )

@@ -57,6 +57,10 @@ class Runtime:
             "unset PYTHONHOME PYTHONPATH LD_PRELOAD  # of modules: not for the Python inside",
         )
 
+    def make_offline_env(self) -> dict[str, str]:
+        """For --net --network none, which users without rights may give too."""
+        return {f"{self.variables}_NET": "1", f"{self.variables}_NETWORK": "none"}
+
     def _choose_gpus(self, around: Around, site: Site) -> tuple[str, ...]:
         names = [around.gpu] if around.gpu else [one.name for one in site.gpus]
         return ("--rocm",) if names and all(_AMD.match(name) for name in names) else ("--nv",)

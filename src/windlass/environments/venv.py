@@ -17,6 +17,7 @@ from windlass.core.run import BuildPlace, Environment, Wheels
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
 from windlass.environments.scripts import begin_script, probe
+from windlass.environments.venv_on_nodes import choose_wheels_of_nodes, make_on_nodes
 from windlass.environments.venv_script import CHECK, CONSTRAINTS, INDEXES, REQUIREMENTS, make_lines
 from windlass.errors import PlanError
 from windlass_job import wire
@@ -24,14 +25,12 @@ from windlass_job import wire
 if TYPE_CHECKING:
     from windlass.core.wheels.requirements import Requirements
 
-CHOSEN = "chosen"  # a setting that is no part of the recipe: where packages come from this time
 _PLACES = ("/", "~", "$")  # with these begins a folder at the site
 _VERSION = re.compile(r"3\.\d+(\.\d+)?")
 _HASH = re.compile(r" *\\\n +--hash=\S+|[ \t]--hash=\S+")
 # The least that these alone unpack to; what a GPU needs comes on top.
 _BIG = {"torch": 900_000_000, "tensorflow": 1_500_000_000, "jax": 400_000_000}
 _LEAST = 50_000_000
-_ON_THE_NODE = "environment"  # RUN_DIR/environment/: what every node makes its venv from
 
 
 def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None:
@@ -39,22 +38,26 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
         return None
     modules, purge = list_modules(environment, site), choose_purge(environment, site)
     if environment.venv.startswith(_PLACES):
-        return Recipe(kind="venv", modules=modules, purge_modules=purge, existing=environment.venv)
+        return Recipe(kind=KIND.name, modules=modules, purge_modules=purge, existing=environment.venv)
     _refuse_odd_python(environment.python)
+    found = _read_list(environment, read)
+    _refuse_other_python(environment.python, found)
     recipe = Recipe(
-        kind="venv",
+        kind=KIND.name,
         modules=modules,
         purge_modules=purge,
-        files=_read_files(environment, read),
+        files=_make_files(environment, found),
         settings={
             "wheels": environment.wheels.value,
             "python": environment.python or "",
             "system": "yes" if _sees_system(environment) else "no",
         },
-        read_private=lambda: _read_list(environment, read),
+        python_needed=found.python,
+        read_private=lambda: found,
     )
     if environment.build is BuildPlace.NODE:
-        return replace(recipe, existing=f"{site.local_scratch}/windlass-{recipe.id}")
+        wheels = choose_wheels_of_nodes(environment.wheels, site)
+        return replace(recipe, existing=f"{site.local_scratch}/windlass-{recipe.id}", wheels=wheels)
     return recipe
 
 
@@ -68,11 +71,19 @@ def _refuse_odd_python(version: str | None) -> None:
         raise PlanError(f"environment.python = {version!r} is no version of Python 3", hint='python = "3.11"')
 
 
-def _read_files(environment: Environment, read: ReadFile) -> dict[str, str]:
+def _refuse_other_python(version: str | None, found: "Requirements") -> None:
+    if version is not None and found.python is not None and not found.python.admits(version):
+        raise PlanError(
+            f"[environment] python = {version!r}, and {found.python}",
+            hint=f"take one of them that the other admits: {found.python.where}, or python under [environment]",
+            done="nothing was built",
+        )
+
+
+def _make_files(environment: Environment, found: "Requirements") -> dict[str, str]:
     """Flat, with all that was included; an address of an index with a password in it is refused."""
     from windlass.core.wheels.requirements import format_constraints, format_requirements
 
-    found = _read_list(environment, read)
     files = {REQUIREMENTS: format_requirements(found), CONSTRAINTS: format_constraints(found)}
     if environment.wheels in (Wheels.AUTO, Wheels.PYPI):
         files[INDEXES] = format_requirements(replace(found, lines=()), with_indexes=True)
@@ -103,7 +114,7 @@ def _make_build(recipe: Recipe, site: Site) -> Build:
 
 def choose_source(recipe: Recipe, site: Site) -> Wheels:
     """What was chosen when it is built; before that, what the site file alone would say."""
-    wheels = Wheels(recipe.settings.get(CHOSEN) or recipe.settings.get("wheels") or Wheels.AUTO)
+    wheels = recipe.wheels or Wheels(recipe.settings.get("wheels") or Wheels.AUTO)
     if wheels is not Wheels.AUTO:
         return wheels
     return Wheels.WHEELHOUSE if site.software.wheelhouse is not None else Wheels.PYPI
@@ -123,7 +134,8 @@ def _guess_bytes(recipe: Recipe) -> int:
 
 def _enter(environment: Environment, recipe: Recipe, path: str, site: Site) -> Entering:
     if recipe.is_made_by_jobs:
-        return Entering(lines=(*_make_on_the_node(recipe, path, site), *_go_in()))
+        files = _list_files(recipe, choose_source(recipe, site))
+        return Entering(lines=(*make_on_nodes(recipe, path, site, files), *_go_in()))
     return Entering(lines=(*_find(recipe, path, site), *_go_in()))
 
 
@@ -158,45 +170,6 @@ def _go_in() -> tuple[str, ...]:
     )
 
 
-def _make_on_the_node(recipe: Recipe, path: str, site: Site) -> tuple[str, ...]:
-    """On every node of the job, before anything else."""
-    wheels = choose_source(recipe, site)
-    if wheels is Wheels.LAPTOP:
-        raise PlanError(
-            'environment.build = "node" takes packages from the site\'s wheelhouse, and wheels = "laptop" sends them',
-            hint='build = "login" in [environment]',
-        )
-    folder = f'"${wire.ENV_RUN_DIR}/{_ON_THE_NODE}"'
-    files = {**_list_files(recipe, wheels), "build.sh": "".join(f"{line}\n" for line in _list_node_lines(recipe, site))}
-    lay = [f"mkdir -p {folder}"]
-    for name, text in sorted(files.items()):
-        words = " ".join(quote(line) for line in text.splitlines())
-        lay.append(f"printf '%s\\n' {words} > {folder}/{name}")
-    local = path.removesuffix(f"/{path.rpartition('/')[2]}")
-    return (
-        *lay,
-        f"windlass_local={quote_with_variables(local)}",
-        'windlass_env="${windlass_local:-${TMPDIR:-/tmp}/windlass-$SLURM_JOB_ID}/' + path.rpartition("/")[2] + '"',
-        "windlass_each=()",
-        '[ "${SLURM_JOB_NUM_NODES:-1}" = 1 ] ||',
-        '  windlass_each=(srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1)',
-        f'"${{windlass_each[@]}}" bash {folder}/build.sh "$windlass_env" >&2 || exit {wire.EXIT_ENVIRONMENT}',
-    )
-
-
-def _list_node_lines(recipe: Recipe, site: Site) -> tuple[str, ...]:
-    """The modules are loaded by the job already. What a job that was queued again left there is used."""
-    return (
-        "set -e -o pipefail",
-        f'export {wire.ENV_PREFIX}="$1" {wire.ENV_ROOT}="${{1%/*}}"',
-        f'[ ! -e "${wire.ENV_PREFIX}/{CHECK}" ] || exit 0',
-        f'rm -rf -- "${wire.ENV_PREFIX}"',
-        f'mkdir -p "${wire.ENV_PREFIX}"',
-        'cd "${0%/*}"',
-        *make_lines(recipe, site, choose_source(recipe, site)),
-    )
-
-
 KIND = Kind(
     name="venv",
     summary="a virtual environment of Python, from requirements.txt, pyproject.toml or uv.lock; or one that is there",
@@ -204,4 +177,8 @@ KIND = Kind(
     make_build=_make_build,
     enter=_enter,
     find=_find_existing,
+    takes_wheels=True,
+    uses_outer_python=True,
+    is_packable=True,
+    is_made_on_nodes=True,
 )

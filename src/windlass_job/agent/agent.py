@@ -16,16 +16,19 @@ from typing import Any, Dict, List, Mapping, Optional
 from windlass_job import fence, slurm, wire
 from windlass_job.agent import replanning, taking
 from windlass_job.agent.environment import make_environment
-from windlass_job.agent.gauges import start_sampling
 from windlass_job.agent.gpus import tell_missing
 from windlass_job.agent.judging import Judge
 from windlass_job.agent.report import Report, list_modules
+from windlass_job.agent.samplers import Samplers
+from windlass_job.agent.spending import Spending
 from windlass_job.bounded import describe, repeat, say
 from windlass_job.command import ALERT_S, KILL_S, Command, as_exit_code, follow
 from windlass_job.disk import make_suffix
 from windlass_job.events import Recorder
 from windlass_job.signals import Signals, read_signal
 from windlass_job.starting import ports
+
+FIRST_BEAT_S = 6.0  # then ever more rarely: a progress that was just told is worth a look
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +41,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--network-test", action="store_true", help="first see whether all nodes can talk")
     parser.add_argument("--replace-nodes", action="store_true", help="submit again without those that cannot")
     parser.add_argument("--data", help="JSON: what the nodes are to hold of it, and what is brought back from them")
+    parser.add_argument("--allowed", type=float, help="seconds that all jobs of this run together may last")
+    parser.add_argument("--budget", help="the same as the user wrote it, such as 200 GPU-h")
     parser.add_argument("--heartbeat", type=float, default=30.0, help="seconds")
     parser.add_argument("--fence-interval", type=float, default=5.0, help="seconds between two looks at the claims")
     parser.add_argument("--gauge-interval", type=float, default=15.0, help="seconds; 0 for none")
+    parser.add_argument(
+        "--save-interval", type=float, default=60.0, help="seconds between two looks for what was saved"
+    )
     parser.add_argument("--patience", type=float, default=30.0, help="seconds to wait for the run folder's disk")
     parser.add_argument("command", nargs=argparse.REMAINDER)
 
@@ -74,11 +82,13 @@ class Agent:
         self._job = slurm.get_job(env)
         link = slurm.read_number(env, wire.ENV_LINK, 1)
         self._recorder = Recorder(self._folder, {"link": link, "job": self._job, "node": slurm.load_node(env)})
-        self._report = Report(self._recorder, env, options.patience)
+        self._spending = Spending(env, options.allowed)
+        self._report = Report(self._recorder, env, options.patience, self._spending)
         self._judge = Judge(options, self._env, recorder=self._recorder, report=self._report, signals=self.signals)
         self._fence: Optional[fence.Fence] = None
         self._ports: Optional[ports.PortBlock] = None
         self._staging: Optional[Any] = None  # a room that most jobs never enter
+        self._samplers: Optional[Samplers] = None
         self._keepers = self._start_keepers() if options.data else None
         self.command: Optional[Command] = None
         if self._folder is None:
@@ -111,6 +121,7 @@ class Agent:
             restart=slurm.read_number(env, "SLURM_RESTART_COUNT", 0),
             attempt=claim.attempt,
         )
+        self._spending.begin_link(taken.previous)
         self._report.begin(claim)
         self._report.status["successors"] = taken.previous.get("successors") or []
         self._judge.begin_link(taken)
@@ -120,6 +131,8 @@ class Agent:
         """What is done before the command starts; an exit code where it is not to start."""
         if self._judge.has_stalled():
             return self._end(wire.FAILED, wire.EXIT_STALLED, reason=wire.STALLED)
+        if self._spending.is_too_little:
+            return self._leave_spent()
         older = taking.find_alive(taken)
         if older is not None and self._fence is not None:
             self._recorder.note("another start of this run was alive just now: it gets time to see that it is over")
@@ -130,6 +143,12 @@ class Agent:
             self._recorder.note(missing)
         left = self._check_nodes() if self._options.network_test else None
         return self._stage_data() if left is None and self._options.data else left
+
+    def _leave_spent(self) -> int:
+        """Nothing was started: what is left would not do."""
+        reason = wire.BUDGET_USED_UP.format(words=self._judge.name_budget())
+        self._recorder.note(reason + ": this link does not start")
+        return self._end(wire.SPENT, wire.EXIT_SPENT, reason=reason)
 
     def _start_keepers(self) -> Optional[Any]:
         """At once: they need a moment, and wait for orders. They leave when this process does."""
@@ -206,12 +225,15 @@ class Agent:
             self._staging.begin_bringing()
         if number == 1 and self._folder is not None:
             repeat(self._options.fence_interval, self._judge.copy_progress)
+            repeat(self._options.save_interval, self._judge.copy_saved)
             if self._options.gauge_interval > 0:
-                start_sampling(self._folder, slurm.load_node(self._env), self._options.gauge_interval)
+                every = self._options.gauge_interval
+                self._samplers = Samplers(self._env, interval_s=every, gpus=self._options.gpus)
         return command
 
     def _supervise(self, command: Command) -> int:
-        next_beat = time.monotonic() + self._options.heartbeat
+        beat_s = min(FIRST_BEAT_S, self._options.heartbeat)
+        next_beat = time.monotonic() + beat_s
         while True:
             code = command.poll()
             if code is not None:
@@ -222,27 +244,36 @@ class Agent:
                 self._pass_on(command, "notice")
             elif self.signals.is_cancelled and not command.is_asked_to_stop:
                 self._pass_on(command, "cancel")
+            until = self._spending.until_notice_s
+            if until is not None and until <= 0 and not command.is_asked_to_stop:
+                self._pass_on(command, "budget")
+            elif self._spending.is_used_up and self._report.status["stop_why"] == "budget":
+                return command.kill(KILL_S)
             if self._staging is not None:
                 self._staging.look_at_clock()
             if time.monotonic() >= next_beat:
-                next_beat = time.monotonic() + self._options.heartbeat
+                beat_s = min(2 * beat_s, self._options.heartbeat)
+                next_beat = time.monotonic() + beat_s
                 self._report.put(wire.RUNNING)
             left = max(0.0, next_beat - time.monotonic())
+            left = min(left, until) if until is not None and until > 0 else left
             self.signals.wait(min(left, ALERT_S) if command.is_asked_to_stop else left)
 
     def _pass_on(self, command: Command, why: str) -> None:
         name = self._options.stop_signal
         say(self._explain_stop(why))
         self._recorder.event(wire.STOP_REQUESTED, signal=name, why=why)
-        self._report.put(wire.RUNNING, stop_requested=time.time())
+        self._report.put(wire.RUNNING, stop_requested=time.time(), stop_why=why)
         if self._staging is not None:
             self._staging.bring()  # what is there: the command may not end in time
         # A cancelled job's steps have been told by Slurm itself.
-        command.ask_to_stop(self._stop, (lambda: self._signal_steps(name)) if why == "notice" else None)
+        command.ask_to_stop(self._stop, (lambda: self._signal_steps(name)) if why != "cancel" else None)
 
     def _explain_stop(self, why: str) -> str:
         """In the log, before what a training prints when it is stopped."""
         asked = "asked the command to stop ({})".format(self._options.stop_signal)
+        if why == "budget":
+            return "the budget{} of this run is nearly used up: {}".format(self._judge.name_budget(), asked)
         if why != "notice":
             return "this job was told to end: " + asked
         is_last = self._report.status["link"] >= self._report.status["links"]
@@ -259,6 +290,8 @@ class Agent:
         return thread
 
     def _end(self, outcome: str, leave_with: int, **values: Any) -> int:
+        if self._samplers is not None:
+            self._samplers.end()
         if self._staging is not None:  # before the last word: results are there when the laptop hears it
             self._staging.end(is_hurried=self.signals.is_cancelled)
         is_verdict = outcome != wire.TERMINATED  # there Slurm knows better, and kills who does not leave soon
@@ -267,13 +300,15 @@ class Agent:
         self._report.flush(self._report.get_last_s() if is_verdict else None)
         self._see_to_next_links(outcome)
         self._report.flush()
+        if self._samplers is not None:
+            self._samplers.leave()
         return leave_with
 
     def _see_to_next_links(self, outcome: str) -> None:
         """When the status is written: whatever happens here, the laptop knows how this link ended."""
         if outcome == wire.CUT:
             replanning.go_on(self._env, self._report.status, self._recorder, lambda: self.signals.is_cancelled)
-        elif outcome in (wire.DONE, wire.FAILED, wire.MOVED):
+        elif outcome in (wire.DONE, wire.FAILED, wire.MOVED, wire.SPENT):
             problem = slurm.cancel_later_links(self._env)
             if problem:
                 self._recorder.note("later links are still in the queue, and will end at once: " + problem)

@@ -134,11 +134,11 @@ class Witness:
 
 
 def judge(exit_code: int, evidence: Evidence, asked_by: Optional[str], *, is_cancelled: bool = False) -> str:
-    """The outcome. asked_by: "notice" or "cancel" where the command was asked to stop."""
+    """The outcome. asked_by: "notice", "budget" or "cancel" where the command was asked to stop."""
     if evidence.is_finished and (exit_code == 0 or asked_by or evidence.is_aborted):
         return wire.DONE
     if asked_by:
-        return wire.CUT if asked_by == "notice" else wire.TERMINATED
+        return {"notice": wire.CUT, "budget": wire.SPENT}.get(asked_by, wire.TERMINATED)
     if exit_code == 0:
         return wire.CUT if evidence.is_named is False or evidence.is_stopping else wire.DONE
     return wire.TERMINATED if is_cancelled else wire.FAILED

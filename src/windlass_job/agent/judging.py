@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from windlass_job import slurm, wire
 from windlass_job.agent import taking, tries
@@ -41,6 +41,7 @@ class Judge:
         self._witness = self._call_witness(env.get(wire.ENV_RUN_DIR) or None)
         self._whole_s = slurm.read_time_left(env)
         self._tries = tries.Tries()
+        self._saved: Tuple[Any, Any] = (None, None)
 
     def _call_witness(self, folder: Optional[str]) -> Witness:
         options = self._options
@@ -58,7 +59,7 @@ class Judge:
             self._recorder.note("whether the file that means done is an old one cannot be told: " + describe(error))
         mark = self._load_mark()
         stalled = tries.count_stalled(taken.previous, taking.read_chain_first(self._env), mark)
-        self._report.status.update(mark=mark, stalled=stalled)
+        self._report.status.update(mark=mark, stalled=stalled, saved=tries.find_saved(mark, None, None))
 
     def begin_try(self) -> int:
         """The number of this start of the command."""
@@ -68,8 +69,29 @@ class Judge:
 
     def copy_progress(self) -> bool:
         """Into the status, for the laptop. False: look again."""
-        self._report.status["progress"] = self._witness.load_progress() or None
+        progress = self._witness.load_progress() or None
+        self._report.status["progress"] = progress
+        self._tell_saved(progress or {})
         return False
+
+    def _tell_saved(self, progress: Dict[str, Any]) -> None:
+        """For whoever looks at the chain later: progress.json knows only the last one."""
+        saved = progress.get("saved_step"), progress.get("saved_t")
+        is_ours = progress.get("link") == self._report.status["link"]
+        if saved[1] is not None and is_ours and saved != self._saved:
+            self._saved = saved
+            self._recorder.event(wire.SAVED, step=saved[0], seconds=progress.get("save_s"), at=saved[1])
+
+    def copy_saved(self) -> bool:
+        """When something was saved last, for the laptop. False: look again."""
+        status = self._report.status
+        told = self._witness.load_progress().get("saved_t")
+        status["saved"] = tries.find_saved(self._load_mark(), told, status["saved"])
+        return False
+
+    def name_budget(self) -> str:
+        """Behind the word: " of 200 GPU-h"."""
+        return " of {}".format(self._options.budget) if self._options.budget else ""
 
     def has_stalled(self) -> bool:
         return bool(self._report.status["stalled"] >= tries.ENOUGH_LINKS)
@@ -85,6 +107,9 @@ class Judge:
             outcome = self._judge_breakdown(code)
         if outcome == wire.DONE:
             return Verdict(outcome, 0, {"exit_code": 0})
+        if outcome == wire.SPENT:
+            reason = wire.BUDGET_USED_UP.format(words=self.name_budget())
+            return Verdict(outcome, wire.EXIT_SPENT, dict(ended, reason=reason))
         if outcome != wire.CUT:
             return Verdict(outcome, exit_code, ended)
         self._count_stalled()
@@ -114,7 +139,9 @@ class Judge:
     def _judge_end(self, code: int, exit_code: int) -> str:
         evidence = self._load_evidence(code)
         asked_by = None
-        if self._report.status["stop_requested"] is not None:
+        if self._report.status["stop_why"] == "budget":
+            asked_by = "budget"
+        elif self._report.status["stop_requested"] is not None:
             asked_by = "notice" if self._signals.is_noticed_first else "cancel"
         elif exit_code in KILLED:
             # Slurm cancels steps and batch shell in no order: our own signal may still be on its way.

@@ -4,6 +4,7 @@ import time
 from typing import Any, Dict, List, Mapping, Optional
 
 from windlass_job import slurm, wire
+from windlass_job.agent.spending import Spending
 from windlass_job.claims import Claim
 from windlass_job.events import Recorder
 
@@ -16,7 +17,8 @@ def list_modules(env: Mapping[str, str]) -> List[str]:
 
 
 class Report:
-    def __init__(self, recorder: Recorder, env: Mapping[str, str], patience_s: float) -> None:
+    def __init__(self, recorder: Recorder, env: Mapping[str, str], patience_s: float, spending: Spending) -> None:
+        self.spending = spending
         self._recorder = recorder
         self._env = env
         self._patience_s = patience_s
@@ -37,11 +39,13 @@ class Report:
             "exit_code": None,
             "signal": None,
             "stop_requested": None,
+            "stop_why": None,
             "reason": None,
             "successors": [],
             "tries": 0,
             "progress": None,
             "mark": None,
+            "saved": None,
             "stalled": 0,
             "modules": list_modules(self._env),
         }
@@ -49,7 +53,7 @@ class Report:
     def put(self, state: str, *, is_last: bool = False, **values: Any) -> None:
         now = time.time()
         self.status.update(values)
-        status = dict(self.status, state=state, updated=now, heartbeat=now)
+        status = dict(self.status, state=state, updated=now, heartbeat=now, spent_s=round(self.spending.spent_s, 1))
         self._recorder.status(status, self.get_last_s() if is_last else None)
 
     def flush(self, limit_s: Optional[float] = None) -> None:

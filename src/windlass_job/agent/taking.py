@@ -13,6 +13,7 @@ from windlass_job.events import Recorder
 from windlass_job.fence import Fence
 
 TOLD_TO_STOP = "told to stop"
+LOOK_S = 10.0
 
 # `previous` is the status that was there, `is_fresh` when it was written a moment ago.
 Taken = NamedTuple(
@@ -115,6 +116,16 @@ def _leave_out(refusal: _Refusal, folder: str, env: Mapping[str, str], *, record
         claim = _assume_claim(env)
         where = (folder, claim.submission, slurm.get_job(env))
         recorder.may_write_status = lambda: claims.may_tell_skipped(*where)
+        report.spending.begin_link(_load_previous(folder))
         report.begin(claim, is_attempt=False)
         report.put(refusal.outcome, is_last=True, ended=time.time(), reason=refusal.why)
     recorder.event(wire.LINK_ENDED, outcome=refusal.outcome)
+
+
+def _load_previous(folder: str) -> Dict[str, Any]:
+    """The status that is there: what the run has spent must not be forgotten."""
+    try:
+        found: Dict[str, Any] = within(LOOK_S, disk.read_json, os.fsencode(os.path.join(folder, wire.STATUS))) or {}
+        return found
+    except OSError:
+        return {}

@@ -43,6 +43,16 @@ def has_saved(before: Mark, after: Mark) -> Optional[bool]:
     return after.newest > before.newest
 
 
+def find_saved(mark: Mark, told: object, before: Optional[float]) -> Optional[float]:
+    """When something was saved last, in seconds since 1970; 0: nothing yet. None: nobody can tell.
+
+    told: by the API; before: as it was known.
+    """
+    newest = None if mark.newest is None else mark.newest / 1e9
+    known = [one for one in (newest, _number(told), before) if one is not None]
+    return max(known) if known else None
+
+
 class Tries:
     """The starts of one command in one job."""
 

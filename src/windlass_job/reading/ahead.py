@@ -9,12 +9,13 @@ from windlass_job.reading.order import follow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional, Sequence, Union
+    from typing import Any, Callable, Deque, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
     from windlass_job.reading.shards import Selection, Shards
 
 BLOCK = 64  # samples that are read at once
-WINDOW = 8  # blocks that the system is told ahead
+WINDOW = 16  # blocks that the system is told ahead,
+WINDOW_BYTES = 64 << 20  # unless they hold more: what is fetched too early may have to go before it is read
 
 
 def iterate(source: "Union[Shards, Selection]", numbers: "Iterable[int]", threads: int = 0) -> "Iterator[bytes]":
@@ -32,14 +33,17 @@ def _iterate_read(source: "Union[Shards, Selection]", numbers: "Iterator[int]", 
 
 def _iterate_told(shards: "Union[Shards, Selection]", numbers: "Iterator[int]") -> "Iterator[bytes]":
     """The system is told of a window: the disk then has many reads in flight, and sorts them itself."""
-    waiting: "Deque[List[int]]" = collections.deque()
+    waiting: "Deque[Tuple[List[int], int]]" = collections.deque()
+    told_bytes = 0
     for block in _cut(numbers):
-        shards.advise(block)
-        waiting.append(block)
-        if len(waiting) > WINDOW:
-            for number in waiting.popleft():
+        waiting.append((block, shards.advise(block)))
+        told_bytes += waiting[-1][1]
+        while len(waiting) > 1 and (len(waiting) > WINDOW or told_bytes > WINDOW_BYTES):
+            first, size = waiting.popleft()
+            told_bytes -= size
+            for number in first:
                 yield shards[number]
-    for block in waiting:
+    for block, _ in waiting:
         for number in block:
             yield shards[number]
 

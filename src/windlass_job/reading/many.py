@@ -49,10 +49,13 @@ def read_many(shards: "Shards", numbers: "Sequence[int]") -> "List[memoryview]":
     return found
 
 
-def advise(shards: "Shards", numbers: "Sequence[int]") -> None:
+def advise(shards: "Shards", numbers: "Sequence[int]") -> int:
+    """How many bytes were told."""
     places = _locate(shards, numbers)
-    if places:
-        _tell(_join(sorted(places)))
+    if not places:
+        return 0
+    _tell(_join(sorted(places)))
+    return sum(size for _, _, size, _ in places)
 
 
 def _locate(shards: "Shards", numbers: "Sequence[int]") -> "Any":
@@ -60,7 +63,7 @@ def _locate(shards: "Shards", numbers: "Sequence[int]") -> "Any":
     get_part, places = shards.get_part, []
     try:
         for at, number in enumerate(numbers):
-            shift, offsets, sizes, handle = get_part(number)
+            shift, offsets, sizes, handle, _, _ = get_part(number)
             if number < 0:
                 number += shards.count
             places.append((handle, offsets[number + shift], sizes[number + shift], at))

@@ -1,7 +1,8 @@
 """A packed data set as a training reads it: a sequence of files' contents, found by number or by name.
 
-`shards[number]` is a few steps and one pread: parts (runs of entries that are alive) are found by bisection, and all
-that is rare - names, negative numbers, shards not yet open, errors - is left to exceptions and a second, slow way.
+`shards[number]` is a few steps and one pread, or a slice of mapped memory: parts (runs of entries that are alive) are
+found by bisection, and all that is rare - names, negative numbers, shards not yet open, errors, a new look whether to
+map - is left to exceptions and a second, slow way.
 """
 
 import bisect
@@ -12,7 +13,7 @@ import weakref
 import zlib
 
 from windlass_job import disk
-from windlass_job.reading import ahead, many
+from windlass_job.reading import ahead, many, mapping
 from windlass_job.reading.finding import find
 from windlass_job.reading.handles import Handles, with_enough_handles
 from windlass_job.shards.card import load_card
@@ -24,9 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
-    Part = Tuple[int, memoryview, memoryview, int]
+    # entry minus number, offsets, sizes, handle, the mapped shard, an iterator that ends when it is time to look again
+    Part = Tuple[int, memoryview, memoryview, int, Optional[Any], Iterator[int]]
 
-_pread, _bisect = os.pread, bisect.bisect_right
+_pread, _seek, _bisect = os.pread, os.lseek, bisect.bisect_right
 
 
 class ReadFailed(OSError):
@@ -50,6 +52,7 @@ class Shards:
         self._is_compressed = bool(self.card.about.get("compressed"))
         self.is_plain = not (check or self._is_compressed)  # contents are the bytes of the shard, taken on trust
         shards = self.card.shards
+        self._may_map = self.is_plain and sum(one.bytes for one in shards) <= mapping.LARGEST_SET
         self._handles = Handles(self._folder, [one.name for one in shards], [one.bytes for one in shards])
         self._indexes: "Dict[int, Index]" = {}
         self._lock = threading.RLock()
@@ -72,11 +75,15 @@ class Shards:
     def __getitem__(self, number: "Any") -> "Any":
         """The content of one file, by number or by name; of a slice, a `Selection`."""
         try:
-            shift, offsets, sizes, handle = self._parts[_bisect(self._starts, number)]  # type: ignore[misc]
+            shift, offsets, sizes, handle, mapped, looks = self._parts[_bisect(self._starts, number)]  # type: ignore[misc]
+            next(looks)
             at = number + shift
-            size = sizes[at]
-            content = _pread(handle, size, offsets[at])
-        except (TypeError, OSError):
+            size, offset = sizes[at], offsets[at]
+            # Asked each time: to touch memory behind the end of a file that was cut short is to be killed.
+            if mapped is not None and _seek(handle, 0, os.SEEK_END) >= offset + size:
+                return mapped[offset : offset + size]
+            content = _pread(handle, size, offset)
+        except (TypeError, OSError, StopIteration):
             return self._get_slowly(number)
         if len(content) == size:
             return content
@@ -109,12 +116,12 @@ class Shards:
             try:
                 content = self._read_whole(shard, size, offset)
             except OSError as error:
-                if self._handles.fall_back(shard):
+                if self._fall_back(shard):
                     continue
                 raise ReadFailed(error.errno, self._describe(number, error.strerror or str(error)))
             if len(content) == size and not (must_match and zlib.crc32(content) != index.crcs[at]):
                 return restore(index.get_name(at), content)[1] if self._is_compressed else content
-            if not self._handles.fall_back(shard):
+            if not self._fall_back(shard):
                 raise ReadFailed(errno.EIO, self._describe(number, "its bytes are not those that were packed"))
 
     def read_many(self, numbers: "Sequence[int]") -> "List[memoryview]":
@@ -122,10 +129,10 @@ class Shards:
         self._notice_fork()
         return many.read_many(self, numbers)
 
-    def advise(self, numbers: "Sequence[int]") -> None:
-        """Tell the system that these will be read soon: it fetches them meanwhile."""
+    def advise(self, numbers: "Sequence[int]") -> int:
+        """Tell the system that these will be read soon: it fetches them meanwhile. How many bytes they have."""
         self._notice_fork()
-        many.advise(self, numbers)
+        return many.advise(self, numbers)
 
     def iterate(self, numbers: "Iterable[int]", threads: int = 0) -> "Iterator[bytes]":
         """Contents one after another; what comes next is fetched ahead. threads: read ahead in so many of them.
@@ -205,7 +212,9 @@ class Shards:
         if part is None:
             shard, shift = self._where[k]
             index = self.get_index(shard)
-            part = (shift, index.offsets, index.sizes, self._handles.get(shard))
+            handle = self._handles.get(shard)
+            mapped = mapping.map_shard(handle, self.card.shards[shard].bytes) if self._may_map else None
+            part = (shift, index.offsets, index.sizes, handle, mapped, iter(range(mapping.READS_BETWEEN_LOOKS)))
             if self.is_plain:  # else each content goes the slow way, where it is checked or restored
                 self._parts[k] = part
         return part
@@ -224,6 +233,7 @@ class Shards:
                 raise KeyError(number)
             number = found
         number = self._settle(number)
+        self._parts[_bisect(self._starts, number)] = None  # made anew, whatever was wrong with it
         try:
             self.get_part(number)
         except OSError as error:
@@ -254,6 +264,13 @@ class Shards:
                     raise IndexDamaged("{} is not the index that its card tells of".format(disk.as_text(path)))
                 self._indexes[shard] = index
             return self._indexes[shard]
+
+    def _fall_back(self, shard: int) -> bool:
+        """Its handle is another file then: what was mapped of the first one is forgotten."""
+        if not self._handles.fall_back(shard):
+            return False
+        self._parts = [None] * len(self._parts)
+        return True
 
     def _read_whole(self, shard: int, size: int, offset: int) -> bytes:
         handle = self._handles.get(shard)
@@ -314,8 +331,8 @@ class Selection:
     def read_many(self, ats: "Sequence[int]") -> "List[memoryview]":
         return self.shards.read_many([self.numbers[at] for at in ats])
 
-    def advise(self, ats: "Sequence[int]") -> None:
-        self.shards.advise([self.numbers[at] for at in ats])
+    def advise(self, ats: "Sequence[int]") -> int:
+        return self.shards.advise([self.numbers[at] for at in ats])
 
     def iterate(self, ats: "Iterable[int]", threads: int = 0) -> "Iterator[bytes]":
         return ahead.iterate(self, ats, threads)

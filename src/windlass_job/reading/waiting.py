@@ -1,7 +1,8 @@
-"""How much of its time a training waits for data: a line every ten seconds, and a word when it is much.
+"""How much of its time a training waits for data: told in lines, and in a word when it is much.
 
-gauges/data.LINK.RANK.jsonl of the run folder holds {"t": ..., "wait_share": 0.02, "samples_s": 4600.1}. Written by
-a thread of its own, because a shared file system may hang.
+Every ten seconds, after an hour every minute, gauges/data.LINK.RANK.jsonl of the run folder gets one of them:
+{"t": ..., "wait_share": 0.02, "samples_s": 4600.1}. Written by a thread of its own, because a shared file system may
+hang.
 """
 
 import json
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typing import List, Mapping, Optional
 
 WINDOW_S = 10.0
+LATER_S = 60.0
+LATER_AFTER_S = 3600.0
 MUCH = 0.1
 NAME = "data.{link}.{rank}.jsonl"
 
@@ -34,6 +37,7 @@ class Waiting:
         self.waited_s = 0.0
         self.passed_s = 0.0
         self.samples = 0
+        self._begun = now
         self._window = [now, 0.0, 0.0]  # since when, waited, samples
         self._last: "Optional[float]" = None
         self._has_told = False
@@ -57,7 +61,7 @@ class Waiting:
             self._window = [given, 0.0, 0.0]
         self.samples += samples
         self._last = given
-        if given - self._window[0] >= WINDOW_S:
+        if given - self._window[0] >= (WINDOW_S if given - self._begun < LATER_AFTER_S else LATER_S):
             self._close_window(given)
 
     def _close_window(self, now: float) -> None:
@@ -71,8 +75,8 @@ class Waiting:
                 "smaller images or a faster decoder would help".format(share, rate)
             )
         if self.path is not None:
-            line = {"t": round(time.time(), 3), "wait_share": round(share, 4), "samples_s": round(rate, 1)}
-            self._lines.append(json.dumps(line) + "\n")
+            line = {"t": round(time.time()), "wait_share": round(share, 3), "samples_s": round(rate, 1)}
+            self._lines.append(json.dumps(line, separators=(",", ":")) + "\n")
             self._writer.start()
 
     def write(self) -> None:

@@ -26,8 +26,10 @@ class Run:
     def __init__(self, env: "Mapping[str, str]") -> None:
         self.pid = os.getpid()
         self._env = env
-        self._folder = env.get(wire.ENV_RUN_DIR) or None
-        self.is_windlass = self._folder is not None
+        self.is_windlass = bool(env.get(wire.ENV_RUN_DIR))
+        # A task of a farm is not the run that it runs in: of that one it must not say that it is finished.
+        self._is_task = wire.ENV_TASK in env
+        self._folder = (env.get(wire.ENV_RUN_DIR) or None) if not self._is_task else None
         self.order = world.read_order(env)
         self._saves: Dict[str, Checkpoints] = {}
         self._lock = threading.Lock()
@@ -67,7 +69,7 @@ class Run:
 
     def _take_saved(self, step: int, seconds: float) -> None:
         self._listen().measure(seconds)
-        self._tell(saved_step=step, save_s=round(seconds, 3))
+        self._tell(saved_step=step, save_s=round(seconds, 3), saved_t=round(time.time(), 3))
         self._writer.flush(TOLD_S)  # a link that is killed now has come this far, and the agent must know
 
     # ---- stopping -----------------------------------------------------------------------------------
@@ -88,6 +90,7 @@ class Run:
             self._stopping = stopping.Stopping(env, self._load_save_s())
             if self.is_windlass:
                 self._stopping.listen(env)
+            if self._folder is not None:
                 self._take_room()
         return self._stopping
 
@@ -120,6 +123,8 @@ class Run:
 
     def _open_lines(self) -> "metrics.Lines":
         path = self._env.get(METRICS_FILE) or None
+        if path is None and self._is_task and self.rank == 0:
+            path = self._env.get(wire.ENV_TASK_METRICS) or None
         if path is None and self._folder is not None:
             name = "{}.{}.jsonl".format(self.link, self.rank)
             path = os.path.join(self._folder, wire.METRICS, name)
@@ -146,7 +151,7 @@ class Run:
         self._writer.start()
 
     def _make_progress(self) -> "Dict[str, Any]":
-        names = ("done", "of", "unit", "first_done", "first_t", "save_s", "saved_step")
+        names = ("done", "of", "unit", "first_done", "first_t", "save_s", "saved_step", "saved_t")
         made: Dict[str, Any] = dict.fromkeys(names)
         submission, link, attempt = self.order
         made.update(submission=submission, link=link, attempt=attempt, stopping=False, finished=False)

@@ -30,6 +30,8 @@ def find_place(env: "Mapping[str, str]") -> "Tuple[int, int]":
     if torch is not None:
         return torch.get_rank(), torch.get_world_size()
     for rank, size in VARIABLES:
+        if rank == "SLURM_PROCID" and wire.ENV_TASK in env:
+            break  # the pilot's own
         if env.get(rank, "").isdigit() and env.get(size, "").isdigit():
             return int(env[rank]), int(env[size])
     return 0, 1

@@ -10,7 +10,7 @@ from windlass_job.shards.card import Shard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Tuple
+    from typing import Any, Dict, FrozenSet, Iterator, List, Tuple
 
     from windlass_job.shards.cutting import Batch
     from windlass_job.shards.folder import Folder
@@ -23,10 +23,13 @@ _PIECE = 1 << 20
 class Delta:
     """`select` lets through what must be packed; afterwards the rest of this is true."""
 
-    def __init__(self, before: "Folder", reader: "Any", by_content: bool = True) -> None:
+    def __init__(
+        self, before: "Folder", reader: "Any", by_content: bool = True, damaged: "FrozenSet[bytes]" = frozenset()
+    ) -> None:
         self._before = before
         self._reader = reader
         self._by_content = by_content
+        self._damaged = damaged  # names of files whose bytes there are not those that were packed
         self._dead: "Dict[int, List[int]]" = {}
         self.dead_files = 0
         self.dead_bytes = 0
@@ -76,7 +79,7 @@ class Delta:
     def _is_same(self, old: "Known", batch: "Batch", at: int) -> bool:
         name, shard, place = old
         index = self._before.get_index(shard)
-        if index.sizes[place] != batch.sizes[at] or index.classes[place] != batch.labels[at]:
+        if name in self._damaged or index.sizes[place] != batch.sizes[at] or index.classes[place] != batch.labels[at]:
             return False
         if index.get_columns(place) != (batch.columns[at] if batch.columns else {}):
             return False

@@ -40,6 +40,8 @@ class IndexWriter:
         self._appends = tuple(self._numbers[name].append for name in wanted)
         self._names = bytearray()
         self._name_ends = array("Q")
+        self._last_name = b""
+        self._is_sorted = True  # so far: folders are packed in the order of names
         self._columns = bytearray()
         self._column_ends = array("Q")
 
@@ -64,6 +66,9 @@ class IndexWriter:
         add_class(label)
         self._names += name
         self._name_ends.append(len(self._names))
+        if name < self._last_name:
+            self._is_sorted = False
+        self._last_name = name
         if columns or self._column_ends:
             self._add_columns(columns or {})
 
@@ -108,6 +113,8 @@ class IndexWriter:
 
     def _sort(self) -> "array[int]":
         names, ends = bytes(self._names), self._name_ends
+        if self._is_sorted:
+            return array("I", range(len(ends)))
         starts = [0] + list(ends[:-1])
         return array("I", sorted(range(len(ends)), key=lambda at: names[starts[at] : ends[at]]))
 

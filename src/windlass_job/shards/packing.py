@@ -18,17 +18,18 @@ from windlass_job.shards.cutting import Plan
 from windlass_job.shards.deltas import Delta
 from windlass_job.shards.folder import Folder
 from windlass_job.shards.index import Index, IndexDamaged, name_index
+from windlass_job.shards.mending import find_damaged
+from windlass_job.shards.packed import Packed
 from windlass_job.shards.streaming import ShardStream
 from windlass_job.shards.told import Told
 from windlass_job.shards.writing import FolderLock, PackFailed, Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+    from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
     from windlass_job.shards.cutting import Batch, ShardPlan
 
-TOO_DEAD = 0.3
 _TRIAL_FILES = 64
 _TRIAL_BYTES = 16 << 20
 # Parts of shards, and what a killed `disk.replace` leaves.
@@ -39,6 +40,7 @@ _NUMBER = re.compile(r"shard-(\d+)\.tar$")
 class Settings:
     """shard_bytes, workers: 0 to choose. anew: all again.
 
+    verify: what is there is read too, and what is damaged in it packed again.
     classes: of a data set that is replaced and is not at hand.
     """
 
@@ -55,6 +57,7 @@ class Settings:
         most_files: int = cutting.MOST_FILES,
         classes: "Tuple[str, ...]" = (),
         may_be_empty: bool = True,
+        verify: bool = False,
     ) -> None:
         self.name = name
         self.nodes = nodes
@@ -67,6 +70,7 @@ class Settings:
         self.most_files = most_files
         self.classes = classes
         self.may_be_empty = may_be_empty
+        self.verify = verify
 
 
 def plan_packing(
@@ -96,6 +100,7 @@ class Packing:
         self.delta = None  # type: Optional[Delta]
         self.compression = None  # type: Optional[compressing.Verdict]
         self.why = "as asked for"
+        self.damaged: "FrozenSet[bytes]" = frozenset()  # names of files that are packed again
         self._before = before
         self._scratch = scratch
         self._readers = {}  # type: Dict[int, Any]
@@ -136,7 +141,7 @@ class Packing:
         before, settings = self._before, self.settings
         if before is None or self.is_replacing:
             return self._iterate_all(settings.classes if before is None else before.card.classes)
-        self.delta = Delta(before, self.source.open_reader(), settings.by_content)
+        self.delta = Delta(before, self.source.open_reader(), settings.by_content, self.damaged)
         return self.delta.select(self.source.iterate(self.told, before.card.classes, self._scratch))
 
     def _iterate_all(self, classes: "Tuple[str, ...]") -> "Iterator[Batch]":
@@ -282,29 +287,6 @@ class Packing:
         return compressing.judge(trial)
 
 
-class Packed:
-    """What `pack` did."""
-
-    def __init__(self, card: Card, packing: "Packing", kept_shards: int) -> None:
-        self.card = card
-        self.told = packing.told
-        self.kept_shards = kept_shards  # of an earlier attempt that was cut short
-        self.new_shards = len(packing.shards) - kept_shards
-        self.new_files = packing.files
-        self.dead_files = packing.delta.dead_files if packing.delta is not None else 0
-        self.why = packing.why
-        self.compression = packing.compression
-        self.advice = advise(card)
-
-
-def advise(card: Card) -> "Optional[str]":
-    held = sum(one.files for one in card.shards)
-    dead = held - card.files
-    if not held or dead <= TOO_DEAD * held:
-        return None
-    return "{} of the {} files in its shards are no longer meant: pack it anew to be rid of them".format(dead, held)
-
-
 def pack(
     source: "Any",
     folder: bytes,
@@ -343,6 +325,8 @@ def _pack(
     try:
         if before is not None:
             claiming.check_before(folder, before, packing.is_replacing, readers)
+            if settings.verify and not packing.is_replacing:
+                packing.damaged = find_damaged(folder, lambda done, total: progress(0, done, 0, total))
         with Writer(packing, folder, progress) as writer:
             packing.fill(writer.offer)
             return _finish(packing, folder, before, writer, readers)
@@ -366,19 +350,30 @@ def _finish(
     packing: Packing, folder: bytes, before: "Optional[Folder]", writer: Writer, readers: "claiming.Readers"
 ) -> Packed:
     if packing.is_empty and before is not None:
-        return Packed(before.card, packing, 0)
+        return Packed(before.card, packing)
     if not packing.settings.may_be_empty and not packing.count_alive():
         raise PackFailed("{} holds no files that can be packed".format(disk.as_text(packing.source.path)))
     if before is not None and not packing.settings.anew:
         lost = packing.delta.dead_files if packing.delta is not None else before.card.files
         claiming.check_loss(before, packing.source, lost)
-    made = writer.write_rest()
+    made = [one for one in writer.write_rest() if one.files or not _remove_shard(folder, one.name)]
+    if packing.delta is not None and before is not None and not made and not packing.delta.dead_files:
+        return Packed(before.card, packing)
     card = packing.make_card(made)
+    if not packing.settings.may_be_empty and not card.files:
+        raise PackFailed("no file of {} can be read".format(disk.as_text(packing.source.path)))
     if before is not None and packing.is_replacing:
         claiming.check_readers(before.card.name, readers)  # packing takes long
     save_card(card, folder)
     _remove_strays(card, folder)
-    return Packed(card, packing, writer.kept)
+    return Packed(card, packing, made, writer.kept)
+
+
+def _remove_shard(folder: bytes, name: str) -> bool:
+    """One without files: none of those that it was planned for could be read."""
+    for one in (name, name_index(name)):
+        disk.remove_if_there(os.path.join(folder, os.fsencode(one)))
+    return True
 
 
 def _remove_strays(card: Card, folder: bytes) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from windlass_job import wire
 from windlass_job.bounded import say
@@ -98,16 +98,16 @@ def list_hosts(env: Mapping[str, str]) -> List[str]:
     return hosts[:1] if env.get(wire.ENV_POCKET_JOB) else hosts
 
 
-def start(env: Mapping[str, str], *, is_overlap_known: bool = True) -> Crew:
-    """May raise OSError."""
-    return Crew(make_argv(env[wire.ENV_RUN_DIR], len(list_hosts(env)), is_overlap_known=is_overlap_known), env)
+def start(env: Mapping[str, str], words: Sequence[str] = (wire.STAGE_NODE,), *, is_overlap_known: bool = True) -> Crew:
+    """words: the command of the job's zip that each of them runs. May raise OSError."""
+    member = [sys.executable, "-I", os.path.join(env[wire.ENV_RUN_DIR], wire.JOB_ZIP), *words]
+    return Crew(make_argv(member, len(list_hosts(env)), is_overlap_known=is_overlap_known), env)
 
 
-def make_argv(folder: str, nodes: int, *, is_overlap_known: bool = True) -> List[str]:
-    """One keeper here, or one on each of several nodes beside whatever else runs there."""
-    keeper = [sys.executable, "-I", os.path.join(folder, wire.JOB_ZIP), wire.STAGE_NODE]
+def make_argv(member: Sequence[str], nodes: int, *, is_overlap_known: bool = True) -> List[str]:
+    """One here, or one on each of several nodes beside whatever else runs there."""
     if nodes == 1:
-        return keeper
+        return list(member)
     return [
         "srun",
         "--nodes={}".format(nodes),
@@ -119,7 +119,7 @@ def make_argv(folder: str, nodes: int, *, is_overlap_known: bool = True) -> List
         "--mpi=none",
         "--input=all",
         *(["--overlap"] if is_overlap_known else []),
-        *keeper,
+        *member,
     ]
 
 

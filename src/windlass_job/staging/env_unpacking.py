@@ -14,6 +14,7 @@ from windlass_job.relocating import TABLE, TEXT, VERSION, Found, replace_binary,
 from windlass_job.shards.tarring import BLOCK, pad
 from windlass_job.staging.items import FAILED, HERE, Arrival, Stopped, Store
 from windlass_job.staging.places import remove_tree
+from windlass_job.staging.window import UNPACKING
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -53,9 +54,8 @@ def unpack_environment(fill: Fill, target: bytes, heed: Callable[[], None]) -> U
     return Unpacked(taker.files, taker.relocate())
 
 
-def unpack_arriving(laid: "Laid", path: bytes, target: bytes) -> "List[str]":
-    """The tar is one of the items of `laid`; what is to be told. Until it is whole nobody looks into the target."""
-    arrival = next(one for one in laid.store.arrivals.values() if one.item.parts[0].target == path)
+def unpack_arriving(laid: "Laid", arrival: Arrival, target: bytes) -> "List[str]":
+    """What is to be told. Until it is whole nobody looks into the target."""
     try:
         for _ in range(_TIMES):
             try:
@@ -64,7 +64,7 @@ def unpack_arriving(laid: "Laid", path: bytes, target: bytes) -> "List[str]":
                 continue
         raise Refused("the packed environment did not come whole")
     finally:
-        laid.use_up(path)
+        arrival.leave(UNPACKING)
 
 
 def unpack_from_afar(laid: "Laid", one: "Dict[str, Any]", target: bytes) -> "List[str]":
@@ -125,44 +125,38 @@ class _Summed:
 
 
 def _unpack_once(store: Store, arrival: Arrival, target: bytes, heed: Callable[[], None]) -> Unpacked:
-    with _Arriving(store, arrival) as arriving:
-        try:
-            done = unpack_environment(arriving.fill, target, heed)
-        except (OSError, ValueError):
-            arriving.wait_until_whole()  # its sum tells better what is wrong
-            raise
-        arriving.wait_until_whole()
-        return done
+    arriving = _Arriving(store, arrival)
+    try:
+        done = unpack_environment(arriving.fill, target, heed)
+    except (OSError, ValueError):
+        arriving.wait_until_whole()  # its sum tells better what is wrong
+        raise
+    arriving.wait_until_whole()
+    return done
 
 
 class _Arriving:
-    """An item as a file to read, from its first byte on, while it comes in."""
+    """What passes through this node, from its first byte on, while it comes in."""
 
     def __init__(self, store: Store, arrival: Arrival) -> None:
         self._store = store
         self._arrival = arrival
         self._writing = arrival.writing
-        self._file: "Optional[FileIO]" = None
         self._offset = 0
 
-    def __enter__(self) -> "_Arriving":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._file is not None:
-            self._file.close()
-
     def fill(self, view: memoryview) -> int:
-        ready = self._wait(lambda: self._arrival.count_ready(0) - self._offset)
-        if not ready:
+        if not self._wait(lambda: self._arrival.count_ready(0) - self._offset):
             return 0
-        if self._file is None:
-            self._file = open(self._arrival.open(0), "rb", 0)  # noqa: SIM115 (closed by __exit__)
-        count = self._file.readinto(view[:ready]) or 0
-        self._offset += count
-        return count
+        found, writing = self._arrival.view(self._offset, len(view))
+        if writing != self._writing:
+            raise _BegunAnew()
+        view[: len(found)] = found
+        self._offset += len(found)
+        self._arrival.let_go(UNPACKING, self._offset, writing)
+        return len(found)
 
     def wait_until_whole(self) -> None:
+        self._arrival.let_all_go(UNPACKING)
         self._wait(lambda: 0)
 
     def _wait(self, count: Callable[[], int]) -> int:

@@ -36,8 +36,8 @@ def look_at_packed(path: str) -> Packed:
 
 def choose_place(packed: Packed, room: choosing.Room) -> str:
     """A disk before memory: libraries on a disk leave memory when it gets short. May raise NotThere."""
-    need = int(packed.card["bytes"]) + int(packed.card["unpacked"])
-    told = "unpacked beside its file it needs {}".format(tell_size(need))
+    need = int(packed.card["unpacked"])
+    told = "unpacked it needs {}".format(tell_size(need))
     problems = []
     if room.node_root is None or room.is_node_for_data_only:
         problems.append("the nodes have no disk of their own on which programs may run")

@@ -7,10 +7,11 @@ a part of one. What has been written can be passed on to the next node before th
 import errno
 import os
 import threading
-from typing import Callable, Dict, List, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from windlass_job import disk
 from windlass_job.staging.checking import Check, Damaged, check_nothing
+from windlass_job.staging.window import Window
 
 Part = NamedTuple(
     "Part",
@@ -57,6 +58,9 @@ class Arrival:
         # One thread writes it, and another may give it up: a handle must not be closed, and given to another file,
         # in between. Never held while others are told, who look at states under a lock of their own.
         self._lock = threading.Lock()
+        self._has_room = threading.Condition(self._lock)
+        self._window: Optional[Window] = None  # where it only passes through
+        self._is_begun = False
         self._handle: Optional[int] = None
         self._check = check_nothing()
 
@@ -67,34 +71,43 @@ class Arrival:
     def write(self, data: memoryview) -> None:
         """May raise Full, Damaged and OSError."""
         with self._lock:
+            while self.state != FAILED and self._window is not None and not self._window.has_room(len(data)):
+                self._has_room.wait()
             if self.state == FAILED:
                 raise Full(self.problem)
-            if self._handle is None:
+            if not self._is_begun:
                 self._begin()
-            assert self._handle is not None
             self._check.feed(data)
-            left = data
-            try:
-                while len(left):
-                    left = left[os.write(self._handle, left) :]
-            except OSError as error:
-                raise _translate(error)
+            if self._window is not None:
+                self._window.append(data)
+            else:
+                self._write_file(data)
             self.written += len(data)
         self._changed()
+
+    def _write_file(self, data: memoryview) -> None:
+        assert self._handle is not None
+        left = data
+        try:
+            while len(left):
+                left = left[os.write(self._handle, left) :]
+        except OSError as error:
+            raise _translate(error)
 
     def end_part(self) -> None:
         """May raise Damaged: it is not what was packed, or was cut short."""
         with self._lock:
             if self.state == FAILED:
                 raise Full(self.problem)
-            if self._handle is None:
+            if not self._is_begun:
                 self._begin()
             part = self.part
             if part.size is not None and self.written != part.size:
                 raise Damaged("{} has {} bytes instead of {}".format(self.item.name, self.written, part.size))
             self._check.end()
             self._close()
-            os.rename(make_aside(part.target), part.target)
+            if self._window is None:
+                os.rename(make_aside(part.target), part.target)
             self._whole(self.written)
         self._changed()
 
@@ -112,13 +125,54 @@ class Arrival:
             if self.state == HERE:
                 return  # it came while somebody decided that it would not
             self._close()
-            if len(self.sizes) < len(self.item.parts):
+            if len(self.sizes) < len(self.item.parts) and self._window is None:
                 disk.remove_if_there(make_aside(self.part.target))
             self.state, self.problem, self.written = state, problem, 0
             if state == WAITING:
                 self.sizes = []
                 self.writing += 1
+                if self._window is not None:
+                    self._window.begin_anew()
+            self._has_room.notify_all()
         self._changed()
+
+    # ---- what only passes through: one part, which is on no disk
+
+    def pass_through(self, reader: str) -> None:
+        """Said before anything comes. It is kept until every reader that said so has had it."""
+        with self._lock:
+            self._window = self._window or Window()
+            self._window.join(reader)
+
+    @property
+    def passes_through(self) -> bool:
+        return self._window is not None
+
+    def view(self, offset: int, most: int) -> Tuple[memoryview, int]:
+        """Some of what comes next, and of which writing it is. It stays as it is until the reader lets go of it."""
+        with self._lock:
+            assert self._window is not None
+            return self._window.view(offset, most), self.writing
+
+    def let_go(self, reader: str, offset: int, writing: Optional[int] = None) -> None:
+        """This reader needs nothing before it any more. writing: only where it is still that one."""
+        with self._lock:
+            if self._window is not None and writing in (None, self.writing):
+                self._window.advance(reader, offset)
+            self._has_room.notify_all()
+
+    def let_all_go(self, reader: str) -> None:
+        """Of this writing; where it comes anew, this reader begins anew too."""
+        with self._lock:
+            if self._window is not None:
+                self._window.advance(reader)
+            self._has_room.notify_all()
+
+    def leave(self, reader: str) -> None:
+        with self._lock:
+            if self._window is not None:
+                self._window.leave(reader)
+            self._has_room.notify_all()
 
     def open(self, part: int) -> int:
         """For reading what is here of a part, whole or not."""
@@ -137,11 +191,13 @@ class Arrival:
         self.state = COMING
         part = self.part
         self._check = part.make_check()
-        aside = make_aside(part.target)
-        disk.remove_if_there(aside)
-        self._handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self.written = 0
-        _reserve(self._handle, part.size)
+        if self._window is None:
+            aside = make_aside(part.target)
+            disk.remove_if_there(aside)
+            self._handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            _reserve(self._handle, part.size)
+        self._is_begun = True
 
     def _whole(self, size: int) -> None:
         self.sizes.append(size)
@@ -150,6 +206,7 @@ class Arrival:
             self.state = HERE
 
     def _close(self) -> None:
+        self._is_begun = False
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None

@@ -29,6 +29,7 @@ LONGEST_TEXT = 300  # of a sentence, in characters
 _LAST_S = 20.0  # to bring results back when nobody is there who says how long
 _ALIVE_S = 5.0  # between two signs of life
 _LEAVE_S = 3.0  # for what is being copied to be let go
+_FIRST_S = 1.0  # for the command to start and read its first batch, before copying takes the disk and the network
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _PORT = 12  # of the job's own: launchers take them from the other end, the network test had the last ones
 
@@ -150,6 +151,7 @@ class Keeper:
             is_awaited = self._laid.keeps_waiting()
             if not is_awaited:
                 self.tell(at="laid")
+                time.sleep(_FIRST_S)
             self._laid.start(self._node, order["peers"], bytes.fromhex(self._plan["word"]), self._listener)
             if is_awaited:
                 self._laid.wait_for_awaited()

@@ -12,6 +12,7 @@ from windlass_job.shards.index import name_index
 from windlass_job.staging.checking import check_nothing, make_shard_check, make_sum_check
 from windlass_job.staging.items import FAILED, HERE, Item, Part, Stopped, Store
 from windlass_job.staging.places import remove_tree
+from windlass_job.staging.window import UNPACKING
 
 if TYPE_CHECKING:
     from windlass_job.staging.copying import Copier
@@ -155,8 +156,8 @@ def lay(order: Dict[str, Any], folders: Dict[str, bytes], leftovers: List[bytes]
         if one["kind"] == ENVIRONMENT:
             target = os.path.join(folders[one["place"]], ENVIRONMENT_FOLDER)
             is_handed_on = len(order["peers"]) > 1
-            items += [_make_environment_item(len(items), one, target + b".tar")] if is_handed_on else []
-            begun.append((one, target + b".tar" if is_handed_on else b"", target))
+            items += [_make_environment_item(len(items), one, target)] if is_handed_on else []
+            begun.append((one, target if is_handed_on else b"", target))
             continue
         data = os.path.join(folders[one["place"]], b"data")
         os.makedirs(data, 0o700, exist_ok=True)
@@ -238,7 +239,9 @@ def _plan_later(laid: Laid, one: Dict[str, Any], inside: bytes, target: bytes) -
         from windlass_job.staging import env_unpacking
 
         if inside:
-            laid.do_meanwhile(name, lambda: env_unpacking.unpack_arriving(laid, inside, target))
+            arrival = next(found for found in laid.store.arrivals.values() if found.item.parts[0].target == inside)
+            arrival.pass_through(UNPACKING)
+            laid.do_meanwhile(name, lambda: env_unpacking.unpack_arriving(laid, arrival, target))
         else:
             laid.do_meanwhile(name, lambda: env_unpacking.unpack_from_afar(laid, one, target))
     elif one["kind"] == FOLDER:

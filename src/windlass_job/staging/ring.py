@@ -11,12 +11,13 @@ import socket
 import struct
 import threading
 import time
-from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple, Union
 
 from windlass_job.bounded import describe
 from windlass_job.staging.checking import Damaged
 from windlass_job.staging.copying import Copier
 from windlass_job.staging.items import FAILED, HERE, WAITING, Arrival, Full, Stopped, Store
+from windlass_job.staging.window import HANDING_ON
 from windlass_job.starting.greeting import TalkError, greet, welcome
 
 CONNECT_S = 10.0
@@ -52,11 +53,16 @@ class Ring:
         self._note = note
         self._count = len(seats.addresses)
         self._left: Optional[socket.socket] = None
+        self._onward: List[Arrival] = []  # what the right one gets from us
         self._deaf: Set[int] = set()  # items that came damaged, and are read here
         self.bytes_received = 0
         self.has_sent = threading.Event()  # the right one has all it will get from us
 
     def start(self, listener: Optional[socket.socket]) -> None:
+        self._onward = [one for one in self._store.arrivals.values() if not self._is_of(one, self._seats.node + 1)]
+        for one in self._onward if self._count > 1 else []:
+            if one.passes_through:
+                one.pass_through(HANDING_ON)
         mine = [one for one in self._store.arrivals.values() if self._is_of(one, self._seats.node)]
         self._copier.add(mine)
         if self._count == 1:
@@ -162,12 +168,13 @@ class Ring:
         try:
             right = self._call()
             if right is not None:
-                onward = [one for one in self._store.arrivals.values() if not self._is_of(one, self._seats.node + 1)]
-                _Sender(self._store, right, onward).run()
+                _Sender(self._store, right, list(self._onward)).run()
         except (OSError, Stopped, TalkError):
             pass  # the right one notices, and reads for itself
         finally:
             _close(right)
+            for one in self._onward:
+                one.leave(HANDING_ON)
             self.has_sent.set()
 
     def _call(self) -> Optional[socket.socket]:
@@ -245,6 +252,14 @@ class _Sender:
             self._finish(arrival)
 
     def _send_piece(self, arrival: Arrival, part: int, offset: int, size: int) -> int:
+        data: Union[bytes, memoryview]
+        data = arrival.view(offset, size)[0] if arrival.passes_through else self._read(arrival, part, offset, size)
+        self._right.sendall(_HEAD.pack(_DATA, arrival.item.number, part, len(data)))
+        self._right.sendall(data)
+        arrival.let_go(HANDING_ON, offset + len(data))
+        return len(data)
+
+    def _read(self, arrival: Arrival, part: int, offset: int, size: int) -> bytes:
         number = arrival.item.number
         if number in self._handles and self._handles[number][1] != arrival.writing:
             self._close(number)
@@ -254,12 +269,11 @@ class _Sender:
         data = os.pread(self._handles[number][0], size, offset)
         if not data:
             raise OSError("{} was cut short on this node".format(arrival.item.name))
-        self._right.sendall(_HEAD.pack(_DATA, number, part, len(data)))
-        self._right.sendall(data)
-        return len(data)
+        return data
 
     def _finish(self, arrival: Arrival) -> None:
         self._close(arrival.item.number)
+        arrival.leave(HANDING_ON)
         self._left_to_send.remove(arrival)
 
     def _close(self, number: int) -> None:

@@ -6,23 +6,24 @@ file `stop` beside them ends it at the next sign of life. What it writes can be 
 
 import argparse
 import errno
-import fcntl
 import importlib
 import json
 import os
+import shutil
 import sys
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping
 
 from windlass_job import disk, wire
+from windlass_job.working.holding import Holding, Lost, hold_now
 
 REQUEST = b"request.json"
 PROGRESS = b"progress.json"
 RESULT = b"result.json"
 STOP = b"stop"
 LOG = b"log"
-_LOCK = b"lock"
+_CLAIMS = b"claims"
 _TELL_S = 0.5
 _KEEP_S = 24 * 3600
 _NICE = 10  # others work on this node too
@@ -63,8 +64,8 @@ def _start_behind(folder: bytes) -> int:
         return 0 if word else 1
     os.close(reader)
     os.setsid()
-    lock = take_lock(folder)
-    if lock is None:
+    holding = hold_now(os.path.join(folder, _CLAIMS), "this work is done")
+    if holding is None:
         os.write(writer, b"running")
         os._exit(0)
     for name in (RESULT, STOP, PROGRESS):
@@ -72,22 +73,24 @@ def _start_behind(folder: bytes) -> int:
     os.write(writer, b"started")
     os.close(writer)
     _let_go_of_the_terminal(folder)
-    _work(folder)
+    _work(folder, holding)
+    holding.let_go()
     os._exit(0)
 
 
-def _work(folder: bytes) -> None:
+def _work(folder: bytes, holding: Holding) -> None:
     try:
         os.nice(_NICE)
         _remove_old(os.path.dirname(folder))
         request = disk.read_json(os.path.join(folder, REQUEST)) or {}
-        result = _do(request, _tell_file(folder))
+        result = _do(dict(request, folder=disk.as_text(folder)), holding.guard(_tell_file(folder)))
     except BaseException as error:  # whatever it was, the laptop that looks must be told
         traceback.print_exc()
         result = {"ok": False, "problem": "{}: {}".format(type(error).__name__, error)}
     try:
-        disk.replace(os.path.join(folder, RESULT), disk.make_json(result))
-    except OSError:
+        holding.check()
+        disk.replace(os.path.join(folder, RESULT), disk.make_json(result), 0o600)
+    except (OSError, Lost):  # Lost: the one that took over tells
         traceback.print_exc()
 
 
@@ -101,6 +104,7 @@ _MODULES = {
     "build-env": "environments",
     "remove-env": "environments",
     "pack-env": "env_packing",
+    "walk": "walking",
 }
 
 
@@ -115,6 +119,8 @@ def _do(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
         return {"ok": False, "kind": "stopped", "problem": "it was stopped"}
     except disk.Refused as error:
         return {"ok": False, "kind": error.kind, "problem": error.problem}
+    except Lost as error:
+        return {"ok": False, "kind": "lost", "problem": str(error)}
     except module.FAILURES as error:
         return dict(module.explain(error), ok=False)
     except OSError as error:
@@ -134,9 +140,9 @@ def _tell_file(folder: bytes) -> Progress:
         last[0] = now
         if os.path.exists(stop):
             raise Stopped
-        aside = path + b".new"
-        with open(aside, "wb") as file:
-            file.write(disk.make_json({"done": [done, total], "time": time.time(), "words": words}))
+        aside = path + b"." + disk.make_suffix()  # its own: on another host somebody may be at it too
+        # For no other eyes: what a command printed last may be a secret.
+        disk.write_new(aside, disk.make_json({"done": [done, total], "time": time.time(), "words": words}), 0o600)
         os.rename(aside, path)
 
     return tell
@@ -155,17 +161,6 @@ def _tell_lines(clock: "Callable[[], float]") -> Progress:
     return tell
 
 
-def take_lock(folder: bytes) -> "Optional[int]":
-    """Held until this process ends. None: another holds it. A file system without locks has to do without."""
-    handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN):
-            return None
-    return handle
-
-
 def _let_go_of_the_terminal(folder: bytes) -> None:
     log = os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -180,9 +175,7 @@ def _remove_old(folder: bytes) -> None:
         path = os.path.join(folder, name)
         try:
             if time.time() - os.stat(os.path.join(path, RESULT)).st_mtime > _KEEP_S:
-                for file in _list(path):
-                    disk.remove_if_there(os.path.join(path, file))
-                os.rmdir(path)
+                shutil.rmtree(path, ignore_errors=True)
         except OSError:  # still at work, or not ours
             pass
     _remove_old_samples(os.path.join(folder, disk.as_path(wire.SAMPLES)))
@@ -190,8 +183,6 @@ def _remove_old(folder: bytes) -> None:
 
 def _remove_old_samples(folder: bytes) -> None:
     """They were fetched when they were taken."""
-    import shutil
-
     for name in _list(folder):
         path = os.path.join(folder, name)
         try:

@@ -16,13 +16,15 @@ from windlass_job import disk, wire
 from windlass_job.relocating import TABLE, VERSION, Finder
 from windlass_job.shards import tarring
 from windlass_job.working.behind import Progress
-from windlass_job.working.environments import find_folder, load_card, wait_for_lock
+from windlass_job.working.environments import find_folder, hold, load_card
+from windlass_job.working.holding import Holding
 
 _PIECE = 4 << 20
 _BLOCK = 4096  # of a file system: what a small file takes
 _MOST_TOLD = 5
 _MOST_MISSING = 0.02  # of the modules: so many may have no bytecode before all are compiled
 _FLUSH = 64 << 20
+_ASIDE = b"." + disk.as_path(wire.PACKED_ENV) + b"."  # and the number of the claim
 
 Entry = Tuple[bytes, os.stat_result]
 
@@ -36,32 +38,37 @@ def explain(error: Exception) -> "Dict[str, Any]":
 def _pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
     """is_new False: it was packed already since it was built."""
     folder = find_folder(request)
-    lock = wait_for_lock(folder, progress)
-    try:
+    with hold(folder, "packed", progress) as holding:
         built = load_card(folder)
         if built is None:
             raise disk.Refused("not-found", "there is no environment {} that was built".format(request["id"]))
         known = None if request.get("again") else _load_packed(folder, built)
-        return dict(known or _pack_built(folder, built, progress), is_new=known is None)
-    finally:
-        os.close(lock)
+        return dict(known or _pack_built(folder, built, holding, progress), is_new=known is None)
 
 
-def _pack_built(folder: bytes, built: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+def _pack_built(folder: bytes, built: "Dict[str, Any]", holding: Holding, progress: Progress) -> "Dict[str, Any]":
     current = os.path.join(folder, disk.as_path(wire.ENV_CURRENT))
     target = os.path.join(folder, disk.as_path(wire.PACKED_ENV))
     prefix = os.path.realpath(current)
-    for name in os.listdir(folder):  # of a packing that was killed
-        if name.startswith(b"." + disk.as_path(wire.PACKED_ENV) + b"."):
-            disk.remove_if_there(os.path.join(folder, name))
+    _remove_asides(folder, holding)
     progress(0, 0, "compiling")
     _compile_missing(disk.as_path(built["path"]))
     rooms = _load_rooms(prefix, disk.as_path(built["path"]))
-    card = pack(prefix, target, _list_prefixes(folder, current, prefix), rooms, progress)
+    names = _list_prefixes(folder, current, prefix)
+    card = pack(prefix, target, names, rooms, holding, holding.guard(progress))
+    holding.check()
     disk.replace(
         os.path.join(folder, disk.as_path(wire.ENV_CARD)), disk.make_json(dict(built, packed=disk.as_text(target)))
     )
     return dict(card, packed=disk.as_text(target))
+
+
+def _remove_asides(folder: bytes, holding: Holding) -> None:
+    """Of packings that were killed; not of one that only fell silent, on another host."""
+    for name in os.listdir(folder):
+        number = name[len(_ASIDE) :] if name.startswith(_ASIDE) else b""
+        if number.isdigit() and not holding.lingers(int(number)):
+            disk.remove_if_there(os.path.join(folder, name))
 
 
 def _load_packed(folder: bytes, built: "Dict[str, Any]") -> "Optional[Dict[str, Any]]":
@@ -88,7 +95,12 @@ VERBS: "Dict[str, Callable[[Dict[str, Any], Progress], Dict[str, Any]]]" = {"pac
 
 
 def pack(
-    prefix: bytes, target: bytes, prefixes: "List[bytes]", rooms: "Dict[bytes, int]", progress: Progress
+    prefix: bytes,
+    target: bytes,
+    prefixes: "List[bytes]",
+    rooms: "Dict[bytes, int]",
+    holding: Holding,
+    progress: Progress,
 ) -> "Dict[str, Any]":
     """Its card, which lies beside it. Before both are whole there is nothing that a job would use.
 
@@ -97,7 +109,7 @@ def pack(
     entries = sorted(_walk(prefix))
     total = sum(seen.st_size for _, seen in entries if stat.S_ISREG(seen.st_mode))
     _refuse_full(os.path.dirname(target), total + 1024 * len(entries))
-    aside = os.path.join(os.path.dirname(target), b"." + os.path.basename(target) + b"." + disk.make_suffix())
+    aside = os.path.join(os.path.dirname(target), _ASIDE + str(holding.number).encode("ascii"))
     card_path = os.path.join(os.path.dirname(target), os.fsencode(wire.PACKED_CARD))
     try:
         with open(aside, "xb", 0) as file:
@@ -110,6 +122,7 @@ def pack(
         card = dict(writer.describe(), path=disk.as_text(prefix), made=time.time())
         card["prefixes"] = [disk.as_text(one) for one in prefixes]
         card["told"] = writer.told() + _tell_outside(prefix, entries)
+        holding.check()
         disk.remove_if_there(card_path)
         os.rename(aside, target)
         disk.replace(card_path, disk.make_json(card))

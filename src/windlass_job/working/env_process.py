@@ -6,6 +6,8 @@ import subprocess
 import time
 from typing import Callable, List, Mapping
 
+from windlass_job import disk
+
 _LOOK_S = 0.2
 _GRACE_S = 5.0
 
@@ -14,6 +16,7 @@ def run_script(
     argv: "List[str]", folder: bytes, env: "Mapping[str, str]", log: bytes, look: "Callable[[], None]"
 ) -> int:
     """Its exit code; less than 0: by which signal it was killed. What `look` raises ends it."""
+    disk.remove_if_there(log)  # not the old file: on another host somebody who was taken for dead may still write to it
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(

@@ -6,6 +6,7 @@ ROOT/envs/ID/build-N/   what a build made; the one before it is kept for jobs th
 ROOT/envs/ID/source-N/  what it was made from: build.sh and its files
 ROOT/envs/ID/build.log  what the last build said
 ROOT/envs/ID/tmp-N/     its TMPDIR: /tmp of a login node is small
+ROOT/envs/.locks/ID/    who builds, packs or removes it: one at a time, on all hosts; N is the number of its claim
 """
 
 import base64
@@ -19,22 +20,31 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from windlass_job import disk, faults, wire
-from windlass_job.working.behind import Progress, take_lock
+from windlass_job.working.behind import Progress
 from windlass_job.working.env_log import LogReader, find_cause
 from windlass_job.working.env_process import run_script
 from windlass_job.working.gpu_code import find_gpu_code
+from windlass_job.working.holding import Holding, wait_until_held
 
 _BUILD, _SOURCE, _TEMP = b"build-", b"source-", b"tmp-"
 _LOCKS = b".locks"
 _REMOVED = b".removed-"
 _SCRIPT = b"build.sh"
 _PROBE, _PROBED, _FACTS = b"windlass_probe.py", b"probed.json", b"facts.json"
-_WAIT_S = 0.5
 _FRESH_S = 600  # an agent that has said nothing for so long is dead
 _SYNC_S = 60
 # Of the shell that started us: they would make a new Python look for its packages elsewhere.
 _NOT_PASSED_ON = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
 _OF_PROBE = ("python", "glibc", "packages", "gpu_code", "platform")
+_CARD_KINDS = {
+    "kind": str,
+    "path": str,
+    "modules": list,
+    "packages": dict,
+    "gpu_code": dict,
+    "bytes": int,
+    "files": int,
+}
 _OF_US = ("id", "kind", "path", "made", "packed")
 
 
@@ -57,22 +67,19 @@ def explain(error: Exception) -> "Dict[str, Any]":
 def _build(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
     """is_new False: another had built it by the time we could begin."""
     folder = find_folder(request)
-    lock = wait_for_lock(folder, progress)
-    try:
+    with hold(folder, "built", progress) as holding:
         found = load_card(folder)
         if found is not None and not request.get("again"):
             return {"built": found, "is_new": False}
         disk.make_folders(folder)
-        # Not the number of one that was killed: something of it may still write there, on another login node.
-        number = max(_list_builds(folder) or [0]) + 1
-        _remove_strays(folder, request)
+        _remove_strays(folder, holding, request)
         _check_space(folder, int(request.get("needs_bytes") or 0))
-        return {"built": _build_as(number, folder, request, progress), "is_new": True}
-    finally:
-        os.close(lock)
+        return {"built": _build_as(holding, folder, request, holding.guard(progress)), "is_new": True}
 
 
-def _build_as(number: int, folder: bytes, request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+def _build_as(holding: Holding, folder: bytes, request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    """Under the number of the claim, which nobody had before: nothing of one that was killed can write there."""
+    number = holding.number
     try:
         prefix = _lay(folder, number, request)
         faults.pass_point("env-laid")
@@ -81,9 +88,11 @@ def _build_as(number: int, folder: bytes, request: "Dict[str, Any]", progress: P
         card = _make_card(prefix, folder, number, request)
         _bring_to_disk(prefix)
         faults.pass_point("env-built")
-        disk.replace_link(os.path.join(folder, disk.as_path(wire.ENV_CURRENT)), os.path.basename(prefix))
+        holding.check()
+        disk.replace_link(_make_way(folder, wire.ENV_CURRENT), os.path.basename(prefix))
         faults.pass_point("env-swapped")
-        disk.replace(os.path.join(folder, disk.as_path(wire.ENV_CARD)), disk.make_json(card))
+        holding.check()
+        disk.replace(_make_way(folder, wire.ENV_CARD), disk.make_json(card))
         faults.pass_point("env-told")
     except BaseException:
         if _read_current(folder) != number:
@@ -91,8 +100,16 @@ def _build_as(number: int, folder: bytes, request: "Dict[str, Any]", progress: P
         raise
     finally:
         _remove_tree(_name(folder, _TEMP, number))
-    _remove_strays(folder, request)
+    _remove_strays(folder, holding, request)
     return card
+
+
+def _make_way(folder: bytes, name: str) -> bytes:
+    """The path; a folder that somebody made of the link or the card cannot be replaced by a file."""
+    path = os.path.join(folder, disk.as_path(name))
+    if os.path.isdir(path) and not os.path.islink(path):
+        _remove_tree(path)
+    return path
 
 
 def _lay(folder: bytes, number: int, request: "Dict[str, Any]") -> bytes:
@@ -183,26 +200,30 @@ def _bring_to_disk(prefix: bytes) -> None:
 
 
 def _remove(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
-    """runs: those that the laptop knows to wait or run. A run that uses it keeps it."""
+    """With the wheels that were sent for it, or only_wheels. A run that uses it keeps it.
+
+    runs: those that the laptop knows to wait or run.
+    """
     folder = find_folder(request)
-    lock = wait_for_lock(folder, progress)
-    try:
-        if not os.path.isdir(folder):
-            raise disk.Refused("not-found", "there is no environment {} in {}".format(request["id"], _up(folder)))
-        root = os.path.dirname(os.path.dirname(folder))
+    root = os.path.dirname(os.path.dirname(folder))
+    wheels = os.path.join(root, disk.as_path(wire.WHEELS), disk.as_path(request["id"]))
+    with hold(folder, "removed", progress) as holding:
+        doomed = [one for one in ([wheels] if request.get("only_wheels") else [folder, wheels]) if os.path.isdir(one)]
+        if not doomed:
+            what = "are no wheels of" if request.get("only_wheels") else "is no environment"
+            raise disk.Refused("not-found", "there {} {} in {}".format(what, request["id"], disk.as_text(root)))
         users = _find_users(root, request)
         if users:
             raise disk.Refused("in-use", "{} is used by {}".format(request["id"], ", ".join(users)))
-        files, size = count(folder)
-        away = os.path.join(os.path.dirname(folder), _REMOVED + disk.make_suffix())
-        os.rename(folder, away)
-        _remove_tree(os.path.join(root, disk.as_path(wire.WHEELS), disk.as_path(request["id"])))
+        counted = [count(one) for one in doomed]
+        holding.check()
+        if folder in doomed:
+            os.rename(folder, os.path.join(os.path.dirname(folder), _REMOVED + disk.make_suffix()))
+        _remove_tree(wheels)
         for one in os.listdir(os.path.dirname(folder)):
             if one.startswith(_REMOVED):  # ours, and what a removal that was killed left
                 _remove_tree(os.path.join(os.path.dirname(folder), one))
-        return {"files": files, "bytes": size}
-    finally:
-        os.close(lock)
+        return {"files": sum(files for files, _ in counted), "bytes": sum(size for _, size in counted)}
 
 
 def _find_users(root: bytes, request: "Dict[str, Any]") -> "List[str]":
@@ -212,9 +233,17 @@ def _find_users(root: bytes, request: "Dict[str, Any]") -> "List[str]":
     for name in sorted(os.listdir(runs)) if os.path.isdir(runs) else []:
         plan = disk.read_json(os.path.join(runs, name, disk.as_path(wire.PLAN_JSON))) or {}
         is_known = disk.as_text(name) in (request.get("runs") or ())
-        if plan.get("environment") == request["id"] and (is_known or _is_running(os.path.join(runs, name))):
+        if _is_user(plan, request) and (is_known or _is_running(os.path.join(runs, name))):
             users.append(disk.as_text(name))
     return users
+
+
+def _is_user(plan: "Dict[str, Any]", request: "Dict[str, Any]") -> bool:
+    """Of what was built; or of the wheels alone, from which its nodes make the environment themselves."""
+    wheels = "/{}/{}".format(wire.WHEELS, request["id"])
+    if any(wheels in str(line) for line in plan.get("activate") or ()):
+        return True
+    return plan.get("environment") == request["id"] and not request.get("only_wheels")
 
 
 def _is_running(run: bytes) -> bool:
@@ -230,23 +259,26 @@ def find_folder(request: "Dict[str, Any]") -> bytes:
     return disk.join_inside(envs, request["id"])
 
 
-def wait_for_lock(folder: bytes, progress: Progress) -> int:
-    """Outside of the folder, which may be removed meanwhile."""
+def hold(folder: bytes, purpose: str, progress: Progress) -> Holding:
+    """Alone on all hosts of the site. Outside of the folder, which may be removed meanwhile."""
     place = os.path.join(os.path.dirname(folder), _LOCKS, os.path.basename(folder))
-    disk.make_folders(place)
-    while True:
-        lock = take_lock(place)
-        if lock is not None:
-            return lock
-        progress(0, 0, "another builds or removes it: waiting")
-        time.sleep(_WAIT_S)
+    words = "{} is being {}".format(disk.as_text(os.path.basename(folder)), purpose)
+    floor = max(_list_builds(folder), default=0) if os.path.isdir(folder) else 0
+    return wait_until_held(place, words, lambda waiting: progress(0, 0, waiting), floor)
 
 
 def load_card(folder: bytes) -> "Optional[Dict[str, Any]]":
-    """None unless it is whole: what `current` leads to is what the card tells of."""
-    card = disk.read_json(os.path.join(folder, disk.as_path(wire.ENV_CARD)))
+    """None unless it is whole: what `current` leads to is what the card tells of, in the words that we write."""
+    try:
+        card = disk.read_json(os.path.join(folder, disk.as_path(wire.ENV_CARD)))
+    except OSError:  # somebody made a folder of it, or took our rights away
+        return None
     number = _read_current(folder)
-    if card is None or number is None:
+    if card is None or number is None or card.get("id") != disk.as_text(os.path.basename(folder)):
+        return None
+    if any(not isinstance(card.get(name, kind()), kind) for name, kind in _CARD_KINDS.items()):
+        return None
+    if not isinstance(card.get("packed") or "", str):
         return None
     prefix = disk.as_text(_name(folder, _BUILD, number))
     path = str(card.get("path"))
@@ -274,13 +306,19 @@ def _read_number(name: bytes) -> "Optional[int]":
     return None
 
 
-def _remove_strays(folder: bytes, request: "Dict[str, Any]") -> None:
-    """All but the one in use and the one before it: builds that were killed, and old ones that no run is in."""
+def _remove_strays(folder: bytes, holding: Holding, request: "Dict[str, Any]") -> None:
+    """All but the one in use and the one before it: builds that were killed, and old ones that no run is in.
+
+    What somebody on another host was making when it fell silent is left to itself for a while: it may wake up.
+    """
+    holding.check()
     current = _read_current(folder) or 0
     older = [number for number in _list_builds(folder) if number < current]
     has_users = bool(older[:-1]) and bool(_find_users(os.path.dirname(os.path.dirname(folder)), request))
     kept = [current] + (older if has_users else older[-1:])
     for number in _list_builds(folder):
+        if holding.lingers(number):
+            continue
         _remove_tree(_name(folder, _TEMP, number))
         if number not in kept:
             _remove_build(folder, number)

@@ -4,7 +4,8 @@ ROOT/caches/NAME/              of each library: huggingface, torch, keras ...
 ROOT/caches/files/ID/          what a project keeps in folders of its own
 ROOT/caches/prefetch-ID.json   what was fetched, and whether it was verified; written last
 ROOT/caches/prefetch-ID.log    what the command said
-ROOT/caches/.prefetch-ID/      the project's code while it runs; removed afterwards
+ROOT/caches/.prefetch-ID/N/    the project's code while it runs; removed afterwards. N: of the claim
+ROOT/caches/.locks/            who is at it: one at a time, on all hosts
 """
 
 import os
@@ -20,15 +21,18 @@ from typing import Any, Callable, Dict, List, Optional
 from windlass_job import disk, wire
 from windlass_job.deputy_blobs import get_content
 from windlass_job.secrets_file import read_secrets
-from windlass_job.working.behind import Progress, take_lock
+from windlass_job.working.behind import Progress
 from windlass_job.working.env_log import LogReader, find_cause
 from windlass_job.working.env_process import run_script
+from windlass_job.working.holding import Holding, wait_until_held
 
 _KEPT = b"files"
-_WAIT_S = 0.5
+_SHORTEST = 6  # of a secret; what is shorter stands in every second line by chance
+_LOCKS = b".locks"
 _NAMESPACE = "a network namespace without a way out"
 _REFUSED = "refused connections, because this system has no namespaces for users"
-_IN_CONTAINER = "refused connections, because a container is in no namespace of ours"
+_BOX = "a container without a network"
+_NO_BOX = "refused connections, because the container does not start without a network"
 _NOT_HOOKED = "it cannot be verified: nothing here takes the network away, and its Python does not read PYTHONPATH"
 _CLOSED = "http://127.0.0.1:9"
 _EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|NotFound|Enabled)\b: ")
@@ -69,22 +73,25 @@ def _prefetch(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]"
 
 
 def _work(work: "_Work", request: "Dict[str, Any]") -> "Dict[str, Any]":
-    lock = work.take()
-    try:
-        is_new = bool(request.get("fetch") or request.get("lay"))
-        card = work.make_card() if is_new else work.load_card() or work.make_card()
-        if request.get("fetch"):
-            card.update(work.fetch(request["fetch"]))
-        if request.get("lay"):
-            card.update(work.lay(request["lay"]))
+    with work.take():
+        try:
+            return _do_steps(work, request)
+        finally:
+            work.clean_up()
+
+
+def _do_steps(work: "_Work", request: "Dict[str, Any]") -> "Dict[str, Any]":
+    is_new = bool(request.get("fetch") or request.get("lay"))
+    card = work.make_card() if is_new else work.load_card() or work.make_card()
+    if request.get("fetch"):
+        card.update(work.fetch(request["fetch"]))
+    if request.get("lay"):
+        card.update(work.lay(request["lay"]))
+    work.save_card(card)
+    if request.get("verify"):
+        card.update(work.verify(request["verify"]))
         work.save_card(card)
-        if request.get("verify"):
-            card.update(work.verify(request["verify"]))
-            work.save_card(card)
-        return card
-    finally:
-        work.clean_up()
-        os.close(lock)
+    return card
 
 
 class _Work:
@@ -97,20 +104,22 @@ class _Work:
         self._progress = progress
         self._caches = os.path.join(root, disk.as_path(wire.CACHES))
         name = disk.as_path("prefetch-" + request["id"])
-        self._folder = os.path.join(self._caches, b"." + name)
-        self._code = os.path.join(self._folder, disk.as_path(wire.CODE))
+        self._place = os.path.join(self._caches, _LOCKS, name)
+        self._folders = os.path.join(self._caches, b"." + name)
+        self._folder = self._folders  # `take` gives us one of our own in it
         self._card = os.path.join(self._caches, name + b".json")
         self._log = os.path.join(self._caches, name + b".log")
+        self._hidden = sorted((one for one in secrets.values() if len(one) >= _SHORTEST), key=len, reverse=True)
 
-    def take(self) -> int:
-        """Another laptop may be at it."""
+    def take(self) -> Holding:
+        """Another laptop may be at it, on another host."""
+        words = "prefetch {} is being done".format(self._request["id"])
+        self._holding = wait_until_held(self._place, words, lambda waiting: self._progress(0, 0, waiting))
+        self._progress = self._holding.guard(self._progress)
+        self._folder = os.path.join(self._folders, str(self._holding.number).encode("ascii"))
+        self._code = os.path.join(self._folder, disk.as_path(wire.CODE))
         disk.make_folders(self._folder)
-        while True:
-            lock = take_lock(self._folder)
-            if lock is not None:
-                return lock
-            self._progress(0, 0, "another is at it: waiting")
-            time.sleep(_WAIT_S)
+        return self._holding
 
     def make_card(self) -> "Dict[str, Any]":
         """Of what lies in the caches already, whoever put it there."""
@@ -120,14 +129,14 @@ class _Work:
         return disk.read_json(self._card)
 
     def save_card(self, card: "Dict[str, Any]") -> None:
+        self._holding.check()
         disk.replace(self._card, disk.make_json(card))
 
     def clean_up(self) -> None:
-        for entry in os.scandir(self._folder):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
-            elif entry.name != b"lock":
-                disk.remove_if_there(entry.path)
+        """Ours, and what others left who were killed; not of one that only fell silent."""
+        for name in os.listdir(self._folders):
+            if not (name.isdigit() and self._holding.lingers(int(name))):
+                shutil.rmtree(os.path.join(self._folders, name), ignore_errors=True)
 
     # ---- fetching
 
@@ -170,17 +179,35 @@ class _Work:
     # ---- loading it with the network off
 
     def verify(self, step: "Dict[str, Any]") -> "Dict[str, Any]":
-        env = self._make_env()
-        inside = self._go_offline() if step["may_unshare"] else []
-        how = _NAMESPACE if inside else _REFUSED if step["may_unshare"] else _IN_CONTAINER
-        if not inside:
-            env.update(_make_refusals())
+        if step["may_unshare"]:
+            inside = self._go_offline()
+            return self._load_offline(step, inside, _NAMESPACE) if inside else self._load_refused(step, _REFUSED)
+        found = self._load_in_container(step)
+        return found if found is not None else self._load_refused(step, _NO_BOX)
+
+    def _load_offline(self, step: "Dict[str, Any]", inside: "List[str]", how: str) -> "Dict[str, Any]":
+        return self._judge(step, self._run(step, self._make_env(), inside), how)
+
+    def _load_in_container(self, step: "Dict[str, Any]") -> "Optional[Dict[str, Any]]":
+        """None where it had a network all the same, or could not be started without."""
+        mark = os.path.join(self._folder, b"offline")
+        disk.remove_if_there(mark)
+        env = dict(self._make_env(), **step.get("offline_env") or {})
+        env[wire.ENV_OFFLINE] = disk.as_text(mark)
+        ended = self._run(step, env)
+        return self._judge(step, ended, _BOX) if os.path.exists(mark) else None
+
+    def _load_refused(self, step: "Dict[str, Any]", how: str) -> "Dict[str, Any]":
         mark = os.path.join(self._folder, b"hooked")
         disk.remove_if_there(mark)
+        env = dict(self._make_env(), **_make_refusals())
         env["WINDLASS_HOOKED"] = disk.as_text(mark)
-        ended = self._run(step, env, inside)
-        if ended["ended"] in ("done", "step") and not inside and not os.path.exists(mark):
+        ended = self._run(step, env)
+        if ended["ended"] in ("done", "step") and not os.path.exists(mark):
             return {"verified": None, "problem": _NOT_HOOKED}
+        return self._judge(step, ended, how)
+
+    def _judge(self, step: "Dict[str, Any]", ended: "Dict[str, Any]", how: str) -> "Dict[str, Any]":
         if ended["ended"] in ("done", "step"):
             found = {"how": how, "made": time.time(), "ended": ended["ended"], "files": self._request["files"]}
             return {"verified": found, "problem": None}
@@ -214,7 +241,7 @@ class _Work:
 
         def look() -> None:
             reader.read_on()
-            self._progress(reader.lines, 0, reader.last)
+            self._progress(reader.lines, 0, self._hide(reader.last))
             if time.monotonic() - began > limit_s:
                 raise TooLong
 
@@ -223,16 +250,23 @@ class _Work:
         try:
             code = run_script((inside or []) + shell + [disk.as_text(script)], workdir, env, self._log, look)
         except TooLong:
-            return {"ended": "limit", "line": "", "tail": _read_tail(self._log)}
+            return {"ended": "limit", "line": "", "tail": [self._hide(one) for one in _read_tail(self._log)]}
         if os.path.exists(mark):
             return {"ended": "step", "line": ""}
         if code == 0:
             return {"ended": "done", "line": ""}
         _, line, tail = find_cause(self._log)
+        line, tail = self._hide(line), [self._hide(one) for one in tail]
         line = _find_exception(tail) or line or "it ended with exit code {}, and said nothing".format(code)
         if code in (-signal.SIGKILL, 128 + signal.SIGKILL):
             line = "it was killed, as login nodes do with what uses too much memory; it said last: " + line
         return {"ended": "failed", "line": line, "tail": tail, "exit_code": code, "log": disk.as_text(self._log)}
+
+    def _hide(self, text: str) -> str:
+        """What the command says may hold a secret that it was given, and the card is for everybody's eyes."""
+        for secret in self._hidden:
+            text = text.replace(secret, "***")
+        return text
 
     def _make_env(self) -> "Dict[str, str]":
         env = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}

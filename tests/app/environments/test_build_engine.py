@@ -19,8 +19,8 @@ def test_what_is_built_is_not_built_again_unless_asked(tmp_path: Path) -> None:
         assert (code, told["ok"]) == (0, True)
 
     # The one before is kept for the jobs that are in it, those before that are gone.
-    assert list_builds(tmp_path) == ["build-2", "build-3", "source-2", "source-3"]
-    assert (tmp_path / wire.ENVS / ID / wire.ENV_CURRENT).readlink() == Path("build-3")
+    assert list_builds(tmp_path) == ["build-3", "build-4", "source-3", "source-4"]
+    assert (tmp_path / wire.ENVS / ID / wire.ENV_CURRENT).readlink() == Path("build-4")
 
 
 @pytest.mark.parametrize(

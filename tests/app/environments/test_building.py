@@ -46,9 +46,11 @@ def project(tmp_path: Path) -> Path:
     (folder / "requirements.txt").write_text("greet==1.5\n")
     (folder / "windlass.toml").write_text(
         '[run]\ncommand = "python train.py"\n[resources]\ntime = "2m"\n[environment]\nvenv = "requirements.txt"\n'
+        'activate = "export INSIDE=$VIRTUAL_ENV"\n'
     )
     (folder / "train.py").write_text(
-        "import greet, sys, time\nprint('trained with', greet.VERSION, sys.prefix, flush=True)\n"
+        "import greet, os, sys, time\nassert os.environ['INSIDE'] == sys.prefix\n"
+        "print('trained with', greet.VERSION, sys.prefix, flush=True)\n"
         "time.sleep(float(sys.argv[1]) if sys.argv[1:] else 0)\n"
     )
     return folder
@@ -137,14 +139,27 @@ def _check_another_python(prefix: Path) -> None:
     assert ", and this job has Python 3." in done.stderr
 
 
-def test_a_job_builds_it_where_that_is_wanted(session: Session, project: Path) -> None:
+def test_a_job_builds_it_where_that_is_wanted(
+    session: Session, project: Path, tmp_path: Path, house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the root is named by a variable that is another one in jobs: the login node's counts."""
+    monkeypatch.setenv("LAB_SCRATCH", str(tmp_path))
+    text = (
+        f'root = "$LAB_SCRATCH/far"\n[software]\nslurm_path = "@pocket"\nmodules = "lmod"\n'
+        f'wheelhouse = "{house}"\n[rules]\npoll_s = 1\n'
+    )
+    Path.home().joinpath(".bash_profile").write_text(
+        f'[ -z "$SLURM_JOB_ID" ] || export LAB_SCRATCH={tmp_path}/elsewhere\n'
+    )
+    add_site("far", text, find_folders(os.environ))
     text = (project / "windlass.toml").read_text()
     (project / "windlass.toml").write_text(f'{text}build = "job"\n')
 
-    record = api.wait(api.run(project, on="lab", session=session), session=session)
+    record = api.wait(api.run(project, on="far", session=session), session=session)
 
     assert "trained with 1.5" in api.logs(record, session=session).decode()
     assert sorted(one.name for one in api.ps(session=session)) == ["build-venv", "project"]
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_over_ssh_it_is_built_behind_the_connection(

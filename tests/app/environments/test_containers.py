@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.environments.hub import WEIGHTS, open_hub
 from tests.app.test_story import TRAINING
 from tests.cluster.cluster import SlurmCluster
 from tests.conftest import Places
@@ -18,6 +19,7 @@ from tests.environments.registry import serve_image
 from windlass.app.cancelling import cancel_runs
 from windlass.app.environments.containers import clean_cache, list_images, verify_images
 from windlass.app.environments.ensuring import ensure_environment
+from windlass.app.environments.prefetching import PrefetchOptions, prefetch
 from windlass.app.fetching import fetch_run
 from windlass.app.following import wait
 from windlass.app.logs import read_log
@@ -40,6 +42,7 @@ import os, pathlib, sys
 import windlass_job.run
 rank = os.environ["RANK"]
 print(pathlib.Path("/etc/windlass-image").read_text().strip(), "rank", rank, "of", os.environ["WORLD_SIZE"])
+print("activated:", os.environ.get("NOTE", "nothing"))
 print("node", os.uname()[1], "home", os.environ["HOME"], "folder", os.getcwd() == os.environ["PWD"])
 for name in (os.environ["SLURM_TMPDIR"], "/dev/shm"):
     trace = pathlib.Path(name, "trace-" + rank)
@@ -111,7 +114,12 @@ def show_log(session: Session, record: RunRecord) -> str:
 def test_an_image_is_made_from_a_definition_and_a_training_runs_in_it_on_two_nodes(
     session: Session, project: Path, tmp_path: Path
 ) -> None:
-    two = {"resources__nodes": "2", "run__command": "python3 look.py", "run__launcher": "srun"}
+    two = {
+        "resources__nodes": "2",
+        "run__command": "python3 look.py",
+        "run__launcher": "srun",
+        "environment__activate": 'export NOTE="$(cat /etc/note)"',
+    }
     planned = plan(session, project, environment__container="image.def", **two)
     assert planned.environment is not None
     built = planned.environment.built
@@ -128,6 +136,7 @@ def test_an_image_is_made_from_a_definition_and_a_training_runs_in_it_on_two_nod
     for rank in (0, 1):
         assert f"this is inside rank {rank} of 2" in said
     assert "in-place-of-home folder True" in said
+    assert said.count("activated: from the project\n") == 2
     fetch_run(session, record, to=tmp_path / "home")
     assert len({one.read_text() for one in (tmp_path / "home").rglob("runs/?")}) == 2
     assert [one.id for one in list_images(session, session.site(SITE))] == [built.id]
@@ -167,6 +176,41 @@ def test_an_image_is_pulled_from_a_registry_by_its_digest(session: Session, slur
     assert "this is inside\n" in show_log(session, record)
     assert not list(slurm.home("alice").glob(".apptainer/cache/*"))
     assert list(Path(session.site(SITE).root).glob("images/cache/*"))
+
+
+# What fetches without Python, which no hook of ours would stop.
+FETCHES = """
+import os, pathlib, subprocess
+path = pathlib.Path(os.environ["TORCH_HOME"], "weights")
+host, port = os.environ["HUB"].rpartition("/")[2].split(":")
+if MUST_ASK or not path.exists():
+    line = "exec 3<>/dev/tcp/%s/%s; printf 'GET /weights.bin HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3 >weights"
+    subprocess.run(["bash", "-c", line % (host, port)], check=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(pathlib.Path("weights").read_bytes())
+print(pathlib.Path("/etc/windlass-image").read_text(), path.stat().st_size)
+"""
+
+
+def test_what_a_training_inside_needs_is_fetched_and_loaded_inside_with_the_network_off(
+    session: Session, project: Path
+) -> None:
+    (project / "train.py").write_text(f"MUST_ASK = False{FETCHES}")
+    with open_hub() as hub:
+        settings = {"run__env__HUB": hub.address, "run__command": "python3 train.py"}
+
+        found = prefetch(session, plan(session, project, **settings), PrefetchOptions())
+
+        asked = len(hub.asked)
+        (project / "train.py").write_text(f"MUST_ASK = True{FETCHES}")
+        worse = prefetch(session, plan(session, project, **settings), PrefetchOptions())
+
+    assert found.caches["torch"].bytes > len(WEIGHTS)
+    assert asked == 1
+    assert found.verified is not None, found.problem
+    assert found.verified.how == "a container without a network"
+    assert worse.verified is None
+    assert "Connection refused" in str(worse.problem) or "non-zero exit status" in str(worse.problem)
 
 
 @pytest.mark.parametrize("launcher", ["single", "srun"])

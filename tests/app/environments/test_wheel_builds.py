@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Places
 from tests.environments.houses import make_wheel, serve_index
+from windlass import api
 from windlass.app.environments.building import build_environment
 from windlass.app.environments.locking import lock_built
 from windlass.app.environments.seen import read_recipe
@@ -106,6 +107,25 @@ def test_pins_of_a_lock_are_downloaded_here_sent_and_installed_by_their_sums(
     assert {name: built.packages[name] for name in ("net", "tree")} == {"net": "2.1", "tree": "0.2"}
     assert (places.home / "root" / "wheels" / built.id / wheels[0].name).is_file()
     assert [(pin.name, pin.version) for pin in locked.packages] == [("net", "2.1"), ("tree", "0.2")]
+
+
+def test_nodes_that_reach_no_index_make_it_from_wheels_that_the_laptop_sends(
+    session: Session, project: Path, places: Places, tmp_path: Path
+) -> None:
+    make_wheel(tmp_path / "index" / "net", "net", "2.1")
+    local = tmp_path / "node"
+    local.mkdir()
+    text = f'root = "{places.home}/root"\nlocal_scratch = "{local}"\n[software]\nslurm_path = "@pocket"\n'
+    add_site("nodes", f"{text}[rules]\npoll_s = 1\ncompute_internet = false\n", find_folders(os.environ))
+    (project / "windlass.toml").write_text(f'{_RUN_FILE}build = "node"\n[resources]\ntime = "2m"\n')
+    (project / "train.py").write_text("import net, sys\nprint('trained with', net.version, sys.prefix)\n")
+
+    with serve_index(tmp_path / "index") as address:
+        (project / "requirements.txt").write_text(f"-i {address}\nnet==2.1\n")
+        record = api.run(project, on="nodes", session=session)
+    said = api.logs(api.wait(record, session=session), session=session).decode()
+
+    assert f"trained with 2.1 {local}/windlass-{record.job_id}/windlass-venv-" in said
 
 
 def test_a_wheel_that_is_not_what_was_locked_is_not_sent(session: Session, project: Path, tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ class _Into:
                 raise DataFailed(
                     f"not all files could be written to {self.to}: {left_out[0]}",
                     details=left_out[1:],
-                    hint=f"all of them are in the packed copy: windlass data extract {self.folder} FOLDER",
+                    hint=f"all of them are in the packed copy: windlass data extract {quote(str(self.folder))} FOLDER",
                     done=f"{done.files + done.kept} files are in {self.to}",
                 )
             shutil.rmtree(self.folder)

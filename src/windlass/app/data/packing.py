@@ -6,7 +6,7 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from windlass.app.session import Session
 from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.edges.host import Json
+from windlass.edges.site_work import fetch_paths, fetch_root
 from windlass.errors import DataInUse, UsageError, WindlassError
 from windlass_job import wire
 from windlass_job.shards.claiming import find_objection
@@ -38,6 +39,7 @@ class PackOptions:
     nodes: int = 1  # that will read it at once
     compress: bool = False  # where a trial shows that it pays
     follow_links: bool = False  # links to folders
+    verify: bool = False  # what is there is read too; files that are damaged are packed again
     anew: bool = False  # as if nothing had been packed before
     about: Mapping[str, str] = field(default_factory=dict)
 
@@ -140,7 +142,12 @@ def pack_as_job(
     from windlass.core.toml.layers import Flag
 
     _refuse_read(session, site, name, options)
-    request = shlex.quote(json.dumps(_make_request(site, source, name, options), sort_keys=True))
+    # As the login node means them: in a job $SCRATCH may be another folder, or none.
+    host = session.host(site)
+    source, *labels = fetch_paths(host, [source, *([options.labels] if options.labels else [])])
+    meant = replace(options, labels=labels[0] if labels else None)
+    at_root = replace(site, root=fetch_root(host, site))
+    request = shlex.quote(json.dumps(_make_request(at_root, source, name, meant), sort_keys=True))
     zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
     command = f"{site.software.python} -I {zipped} {wire.WORK_VERB} --request {request}"
     settings = {"run.name": f"pack-{name}", "run.command": command, "resources.time": time_limit}
@@ -177,6 +184,7 @@ def _make_request(site: Site, source: str, name: str, options: PackOptions) -> J
             "shard_bytes": options.shard_bytes,
             "compress": options.compress,
             "anew": options.anew,
+            "verify": options.verify,
             "about": dict(options.about),
             "may_be_empty": False,
         },
@@ -190,6 +198,7 @@ def _make_settings(options: PackOptions, name: str) -> Settings:
         shard_bytes=options.shard_bytes,
         compress=options.compress,
         anew=options.anew,
+        verify=options.verify,
         about=dict(options.about),
         may_be_empty=False,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
+from windlass.core.shell import quote
 from windlass.edges.downloads import PARTS
 from windlass.errors import UsageError
 from windlass_job.shards.card import CARD, Card, CardDamaged, is_same_set, list_others, load_card
@@ -37,7 +38,7 @@ def check_extract_target(folder: Path, aside: Path, again: Again) -> None:
     raise UsageError(
         f"{folder} is there already, with files in it: others are not written among them",
         hint=f"{again(suggest(folder, 'plain'))} --extract\n"
-        f"or --force, which writes over files of the same name in {folder}",
+        f"or --force, which writes over files of the same name in {quote(str(folder))}",
         done=_UNTOUCHED,
     )
 

@@ -19,7 +19,6 @@ from windlass.edges.environments import fetch_built
 from windlass.edges.host import Json
 from windlass.edges.site_work import Look, fetch_root
 from windlass.environments import KINDS
-from windlass.environments.venv import CHOSEN
 from windlass.errors import DiskFull, EnvironmentFailed, Interrupted, PlanError, WindlassError
 from windlass_job import wire
 
@@ -38,14 +37,24 @@ _HINTS = {
 }
 
 
+def find_built(session: Session, site: Site, recipe: Recipe) -> Built | None:
+    """What is there already and whole."""
+    host = session.host(site)
+    found = fetch_built(host, fetch_root(host, site), recipe.id)
+    return found if isinstance(found, Built) else None
+
+
 def build_environment(
     session: Session, site: Site, recipe: Recipe, *, again: bool = False, progress: Tell | None = None
 ) -> Built:
     """On the login node. What is built already is given as it is, unless `again`. Ctrl-C stops it there too."""
     host = session.host(site)
     found = None if again else fetch_built(host, fetch_root(host, site), recipe.id)
-    if found is not None:
+    if isinstance(found, Built):
         return found
+    if found is not None:
+        session.tell(f"{recipe.id} at {site.name} is damaged ({found.problem}): it is built anew")
+        again = True
     request = prepare_request(session, site, recipe, again=again)
 
     def show(look: Look) -> None:
@@ -84,20 +93,24 @@ def prepare_request(session: Session, site: Site, recipe: Recipe, *, again: bool
             f"{recipe.existing} is made elsewhere, and nothing is built for it",
             hint="windlass plan shows how a job enters it",
         )
+    if recipe.python_needed is not None:
+        from windlass.app.environments.pythons import refuse_other_python
+
+        refuse_other_python(session, site, recipe)
     build = KINDS[recipe.kind].make_build(_choose_wheels(session, site, recipe), site)
     place, reaches = ("compute", site.rules.compute_internet) if in_job else ("login", site.rules.login_internet)
     if build.needs_internet and reaches is False:
         raise EnvironmentFailed(
             f"{recipe.id} is built from the internet, and {place} nodes of {site.name} reach none",
-            hint=_HINTS["no-network"] if recipe.kind == "venv" else None,
+            hint=_HINTS["no-network"] if KINDS[recipe.kind].takes_wheels else None,
             done="nothing was built",
         )
-    return make_request(site, recipe, build, again=again)
+    # As the login node means it: in a job $SCRATCH may be another folder, or none.
+    return make_request(fetch_root(session.host(site), site), recipe, build, again=again)
 
 
 def _choose_wheels(session: Session, site: Site, recipe: Recipe) -> Recipe:
-    """Not a part of what it is: the same environment may come from elsewhere tomorrow."""
-    if recipe.kind != "venv":
+    if not KINDS[recipe.kind].takes_wheels:
         return recipe
     from windlass.app.environments.wheels import choose_wheels
 
@@ -113,14 +126,14 @@ def _choose_wheels(session: Session, site: Site, recipe: Recipe) -> Recipe:
         from windlass.app.environments.wheels_sent import bring_wheels
 
         bring_wheels(session, site, recipe)
-    return replace(recipe, settings={**recipe.settings, CHOSEN: chosen.wheels.value})
+    return replace(recipe, wheels=chosen.wheels)
 
 
-def make_request(site: Site, recipe: Recipe, build: Build, *, again: bool = False) -> Json:
+def make_request(root: str, recipe: Recipe, build: Build, *, again: bool = False) -> Json:
     """What `windlass_job/working/environments.py` reads."""
     return {
         "verb": "build-env",
-        "root": site.root,
+        "root": root,
         "id": recipe.id,
         "script": build.script,
         "files": {name: base64.b64encode(content).decode() for name, content in build.files.items()},
@@ -140,7 +153,7 @@ def read_built(site: Site, recipe: Recipe, result: Json) -> Built:
     is_absent = any(words in f"{line} {result.get('problem')}" for words in _NOT_THERE)
     if word == "build-failed" and is_absent and site.software.wheelhouse:
         word = "no-wheel"
-    if word == "no-network" and recipe.kind != "venv":
+    if word == "no-network" and not KINDS[recipe.kind].takes_wheels:
         word = "build-failed"
     kind = _KINDS.get(word, EnvironmentFailed)
     raise kind(

@@ -6,24 +6,23 @@ from dataclasses import dataclass
 from windlass.app.environments.registry import find_environment, list_environments
 from windlass.app.environments.seen import look_at_environment
 from windlass.app.planning import Wanted, plan_run
-from windlass.app.refreshing import refresh
+from windlass.app.plans import load_plan
+from windlass.app.services.spots import find_job
 from windlass.app.session import Session
-from windlass.core.codec import from_json
-from windlass.core.environment import Around, Built, EnvironmentSeen, list_modules, settle
+from windlass.core.environment import Around, Built, EnvironmentSeen, add_activation, list_modules, settle
 from windlass.core.job import list_place_options, list_software_lines, make_workdir
 from windlass.core.plan import Plan
-from windlass.core.record import RunRecord, RunState
 from windlass.core.run import Environment
 from windlass.core.shell import format_module, quote, quote_all, quote_with_variables
 from windlass.core.site import Site
 from windlass.edges.environments import fetch_changed_sum
-from windlass.edges.host import Request, make_command, read_completed
+from windlass.edges.host import make_command, read_completed
 from windlass.edges.settings import load_run_spec
+from windlass.environments import KINDS
 from windlass.environments.container_runtimes import choose_runtime
-from windlass.errors import EnvironmentFailed, EnvironmentNotFound, RunFolderGone, UsageError
+from windlass.errors import EnvironmentFailed, EnvironmentNotFound, UsageError
 from windlass_job import wire
 
-KIND = "container"
 _CLEAN_S = 600
 
 
@@ -40,35 +39,16 @@ def open_run_shell(session: Session, run: str, *, in_job: bool) -> Shell:
     """In the image of a run, as its command sees it; in its job where that is wanted and it runs."""
     record = session.store.load(run)
     site = session.site(record.site)
-    plan = _load_plan(session, record)
+    plan = load_plan(session, record)
     if not plan.inside:
         raise UsageError(f"run {record.run_id} is in no container", hint="[environment] container in windlass.toml")
     lines = [*list_software_lines(plan), f"cd {quote(make_workdir(plan))}"]
     script = _make_script(lines, plan.inside)
     if not in_job:
         return Shell(site=site, line=script, where=f"on the login node of {site.name}, in the folder of {plan.run_id}")
-    job_id = _find_job(session, record)
+    job_id = find_job(session, record)
     line = _make_step(site, [f"--jobid={job_id}", "--overlap", "--nodes=1", "--ntasks=1"], script)
     return Shell(site=site, line=line, where=f"in job {job_id} of run {plan.run_id}")
-
-
-def _load_plan(session: Session, record: RunRecord) -> Plan:
-    path = f"{record.folder}/{wire.PLAN_JSON}"
-    request = Request(operation="read", arguments={"path": path}, idempotent=True)
-    [reply] = session.host(session.site(record.site)).ask([request])
-    if not reply.ok:
-        raise RunFolderGone(f"{path} is not there: what run {record.run_id} was planned as is not known any more")
-    return from_json(reply.payload, Plan, error=RunFolderGone, what=path)
-
-
-def _find_job(session: Session, record: RunRecord) -> str:
-    [fresh] = refresh(session, [record]).records
-    if fresh.state is not RunState.RUNNING or fresh.job_id is None:
-        raise UsageError(
-            f"run {record.run_id} has no job that runs: it is {fresh.state}",
-            hint=f"windlass container shell {record.run_id}   # on the login node",
-        )
-    return fresh.job_id
 
 
 def open_shell(session: Session, wanted: Wanted, *, image: str | None, in_job: bool) -> Shell:
@@ -93,7 +73,7 @@ def open_shell(session: Session, wanted: Wanted, *, image: str | None, in_job: b
     plan = plan_run(session, wanted).plan if in_job else None
     gpus = plan.gpus_per_node if plan else 0
     around = Around(workdir=root, gpus_per_node=gpus, gpu=spec.resources.gpu, folders=(root, site.local_scratch))
-    entering = settle(seen.entering, around)
+    entering = add_activation(settle(seen.entering, around), environment.activate)
     modules = [f"module load {format_module(name)}" for name in list_modules(environment, site)]
     script = _make_script([*modules, *entering.lines, f"cd {quote(root)}"], entering.inside)
     if plan is None:
@@ -132,7 +112,8 @@ def _make_step(site: Site, options: Sequence[str], script: str) -> str:
 
 def list_images(session: Session, site: Site) -> tuple[Built, ...]:
     """The newest first."""
-    return tuple(one for one in list_environments(session, site) if one.kind == KIND)
+    images = {kind.name for kind in KINDS.values() if kind.is_image}
+    return tuple(one for one in list_environments(session, site) if one.kind in images)
 
 
 def verify_images(session: Session, site: Site, names: Sequence[str]) -> tuple[tuple[Built, str | None], ...]:

@@ -6,7 +6,8 @@ from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.session import Session
 from windlass.core.environment import EnvironmentSeen
 from windlass.core.record import RunState
-from windlass.core.run import BuildPlace
+from windlass.core.run import BuildPlace, Wheels
+from windlass.core.site import Site
 from windlass.errors import EnvironmentFailed
 
 
@@ -15,22 +16,35 @@ def ensure_environment(
 ) -> Planned:
     """The plan to submit: the same, or made again when something was built. Errors of checks come first."""
     seen = planned.environment
-    if seen is None or (planned.errors and not force) or not wanted.may_build:
+    if seen is None or (planned.errors and not force):
+        return planned
+    bring_for_nodes(session, planned.site, seen)
+    if not wanted.may_build:
         return planned
     if seen.is_missing:
         _build(session, planned, seen, progress)
         planned = plan_run(session, wanted)  # what was built is checked too: its Python, its GPU code
+        _refuse_missing(planned)
     _pack(session, planned)
     return planned
 
 
+def bring_for_nodes(session: Session, site: Site, seen: EnvironmentSeen) -> None:
+    """What nodes that make the environment themselves cannot fetch lies at the site before the job begins."""
+    if seen.recipe.is_made_by_jobs and seen.recipe.wheels is Wheels.LAPTOP and not seen.is_left_out:
+        from windlass.app.environments.wheels_sent import bring_wheels
+
+        bring_wheels(session, site, seen.recipe)
+
+
 def _build(session: Session, planned: Planned, seen: EnvironmentSeen, progress: Tell | None) -> None:
     site, recipe = planned.site, seen.recipe
-    session.tell(f"building   {recipe.id} at {site.name}: it is not there yet")
+    why = f"what is there is damaged: {seen.damage}" if seen.damage else "it is not there yet"
+    session.tell(f"building   {recipe.id} at {site.name}: {why}")
     if planned.spec.environment.build is not BuildPlace.JOB:
-        build_environment(session, site, recipe, progress=progress)
+        build_environment(session, site, recipe, again=seen.damage is not None, progress=progress)
         return
-    record = build_as_job(session, site, recipe)
+    record = build_as_job(session, site, recipe, again=seen.damage is not None)
     session.tell(f"building   as run {record.run_id}, job {record.job_id}: waiting for it")
     ended = wait(session, record)
     if ended.state is not RunState.DONE:
@@ -38,6 +52,16 @@ def _build(session: Session, planned: Planned, seen: EnvironmentSeen, progress: 
             f"{recipe.id} could not be built at {site.name}: the job that builds it ended as {ended.state}",
             hint=f"windlass logs {record.run_id}",
             done="nothing was submitted; an environment that was built before is as it was",
+        )
+
+
+def _refuse_missing(planned: Planned) -> None:
+    seen = planned.environment
+    if seen is not None and seen.is_missing:
+        raise EnvironmentFailed(
+            f"{seen.recipe.id} was built, and is not at {planned.site.name} all the same",
+            hint=f"windlass site check {planned.site.name}",
+            done="nothing was submitted",
         )
 
 

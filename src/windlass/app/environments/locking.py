@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.environments.pythons import check_python
+from windlass.app.environments.registry import explain_damage
 from windlass.app.environments.seen import make_reader, read_recipe
 from windlass.app.environments.wheels import make_question
 from windlass.app.session import Session
+from windlass.core.environment import Damaged
 from windlass.core.run import Environment
 from windlass.core.site import Site
 from windlass.core.wheels.platform import make_platform
@@ -37,6 +40,7 @@ def lock_resolved(session: Session, site: Site, environment: Environment, projec
         raise UsageError("[environment] names no venv", hint='venv = "requirements.txt"; or: windlass env lock FILE')
     found = read_requirements(name, make_reader(project))
     python = fetch_site_python(session.host(site), site, make_question(environment, site))
+    check_python(session, site, found.python, python)
     platform = make_platform(python.version, python.machine, python.glibc)
     pins = run_resolution(found, platform, session.tell)
     return _save(Locked(path=target, packages=pins, platform=str(platform), source=name), site)
@@ -47,6 +51,8 @@ def lock_built(session: Session, site: Site, environment: Environment, project: 
     recipe = read_recipe(environment, site, project)
     host = session.host(site)
     built = fetch_built(host, fetch_root(host, site), recipe.id) if recipe else None
+    if isinstance(built, Damaged):
+        raise explain_damage(site, built)
     if recipe is None or built is None:
         raise EnvironmentNotFound(
             f"{recipe.id if recipe else 'the environment'} is not built at {site.name}",

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from windlass.app.environments.registry import explain_damage, find_environment
 from windlass.app.session import Session
 from windlass.app.working import LongWork, follow_there
-from windlass.core.environment import PACKABLE, EnvironmentSeen
+from windlass.core.environment import Built, Damaged, EnvironmentSeen
 from windlass.core.site import Site
 from windlass.edges.environments import fetch_built
 from windlass.edges.host import Json
 from windlass.edges.site_work import Look, fetch_root
+from windlass.environments import KINDS
 from windlass.errors import DiskFull, EnvironmentFailed, EnvironmentNotFound, Interrupted, UsageError, WindlassError
 
 Progress = Callable[[int, int], None]  # bytes done, of all
@@ -41,18 +43,20 @@ def say_nothing(done: int, total: int) -> None:
 def pack_environment(
     session: Session, site: Site, env_id: str, *, again: bool = False, progress: Progress = say_nothing
 ) -> Packed:
-    """On the login node, where its Python runs. What was packed since it was built is not packed again."""
+    """On the login node, where its Python runs. What was packed since it was built is not packed again.
+
+    env_id: or the beginning of it.
+    """
     host = session.host(site)
     root = fetch_root(host, site)
-    built = fetch_built(host, root, env_id)
-    if built is None:
-        raise EnvironmentNotFound(
-            f"{site.name} has no environment {env_id}",
-            hint=f"windlass env build --on {site.name} builds that of this project; windlass env list shows all",
-        )
-    if built.kind not in PACKABLE:
+    env_id = find_environment(session, site, env_id).id
+    built = fetch_built(host, root, env_id)  # which looks at its link too
+    if not isinstance(built, Built):
+        raise explain_damage(site, built or Damaged(id=env_id, path="", problem="it has just gone"))
+    packable = [kind.name for kind in KINDS.values() if kind.is_packable]
+    if built.kind not in packable:
         raise UsageError(
-            f"{env_id} is a {built.kind}: only environments of many files are packed ({', '.join(PACKABLE)})",
+            f"{env_id} is a {built.kind}: only environments of many files are packed ({', '.join(packable)})",
             hint="an image is one file already",
         )
 

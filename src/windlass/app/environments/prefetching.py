@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
+from windlass.app.environments.ensuring import bring_for_nodes
 from windlass.app.environments.prefetch_sending import send_caches
 from windlass.app.planning import Planned
+from windlass.app.running import make_check_failure
 from windlass.app.session import Session
 from windlass.app.shipping import make_put, send_most
 from windlass.app.working import LongWork, follow_there
@@ -40,6 +42,7 @@ Tell = Callable[[str], None]  # the last line that it said
 
 _KINDS: dict[str, type[WindlassError]] = {"no-space": DiskFull, "stopped": Interrupted}
 _REMOVE_S = 20.0
+_ABOUT_SECRETS = ("C304", "C533")
 _GOES_ON = "what was fetched stays in the caches; the same command goes on with it"
 
 
@@ -59,7 +62,10 @@ def prefetch(
     session: Session, planned: Planned, options: PrefetchOptions, *, progress: Tell = say_nothing
 ) -> Prefetched:
     """What is at the site now. `verified`: whether the loading code ran with the network off; `problem`: why not."""
+    _check_secrets(planned)
     _check_environment(planned)
+    if planned.environment is not None:
+        bring_for_nodes(session, planned.site, planned.environment)
     prefetch_id = make_prefetch_id(planned.spec)  # of the file: by it `plan` knows what is there
     planned = _apply(planned, options)
     work = _Prefetching(session, planned, prefetch_id, progress)
@@ -88,6 +94,13 @@ def _check_environment(planned: Planned) -> None:
             hint=f"windlass env build --on {planned.site.name}",
             done="nothing was fetched",
         )
+
+
+def _check_secrets(planned: Planned) -> None:
+    """The code and the command go to the site, as those of a run do."""
+    errors = tuple(one for one in planned.errors if one.code in _ABOUT_SECRETS)
+    if errors:
+        raise make_check_failure(errors)
 
 
 class _Prefetching:
@@ -137,8 +150,11 @@ class _Prefetching:
 
     def _make_verify(self) -> Json:
         script = make_verify_script(self._planned.plan, self._spec, root=self._root)
-        # A container makes namespaces of its own, and most cannot do that inside another one's.
-        return {**self._make_step(script), "record": True, "may_unshare": not self._planned.plan.inside}
+        seen = self._planned.environment
+        # A container takes the network off by itself: many cannot be started inside a namespace of ours.
+        offline = dict(seen.entering.offline_env) if seen is not None else {}
+        boxed = {"may_unshare": not self._planned.plan.inside, "offline_env": offline}
+        return {**self._make_step(script), "record": True, **boxed}
 
     def _make_step(self, script: str, *, is_here: bool = False) -> Json:
         login_shell = self._planned.plan.login_shell and not is_here

@@ -1,18 +1,29 @@
 """The environment that a run wants, and what is known of it at the site."""
 
+import posixpath
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windlass.app.session import Session
-from windlass.core.environment import Entering, EnvironmentSeen, ReadFile, Recipe, make_packed_path, make_path
+from windlass.core.environment import (
+    Built,
+    Damaged,
+    Entering,
+    EnvironmentSeen,
+    Kind,
+    ReadFile,
+    Recipe,
+    make_packed_path,
+    make_path,
+)
 from windlass.core.facts import Facts
 from windlass.core.plan import Reason
-from windlass.core.run import Environment, Wheels
+from windlass.core.run import BuildPlace, Environment, Wheels
 from windlass.core.site import Site
-from windlass.edges.environments import fetch_built, fetch_place, find_damage
+from windlass.edges.environments import fetch_built, fetch_own_python, fetch_place, find_damage
 from windlass.environments import KINDS
-from windlass.errors import EnvironmentNotFound, PlanError, UsageError
+from windlass.errors import EnvironmentFailed, EnvironmentNotFound, PlanError, UsageError, WindlassError
 
 if TYPE_CHECKING:
     from windlass.app.planning import Wanted
@@ -46,21 +57,67 @@ def look_at_environment(
             if not site.rules.cuts_to_fit:
                 raise
             return EnvironmentSeen(recipe=recipe, entering=Entering(), is_asked=True, is_left_out=True)
-    built = fetch_built(session.host(site), root, recipe.id) if ask and recipe.existing is None else None
+    found = fetch_built(session.host(site), root, recipe.id) if ask and recipe.existing is None else None
+    built = found if isinstance(found, Built) else None
     is_there = built is not None or (recipe.existing is not None and not recipe.is_made_by_jobs)
-    if ask and not is_there and site.rules.cuts_to_fit:
-        # On one's own machine the environment one is in comes along.
-        return EnvironmentSeen(recipe=recipe, entering=Entering(), is_asked=True, is_left_out=True)
-    entering = kind.enter(environment, recipe, path, site)
+    if ask and not is_there and not isinstance(found, Damaged) and site.rules.cuts_to_fit:
+        # On one's own machine the environment one is in comes along, unless one was built here.
+        left_out = EnvironmentSeen(recipe=recipe, entering=Entering(), is_asked=True, is_left_out=True)
+        return _look_at_own_python(session, site, left_out)
+    # With the root as the login node means it: in jobs its variables may be others.
+    entering = kind.enter(environment, recipe, path, replace(site, root=root))
     problem = find_damage(session.host(site), built) if built is not None else None
-    packed = make_packed_path(recipe, root) if environment.pack else None
-    seen = EnvironmentSeen(recipe=recipe, entering=entering, built=built, is_asked=ask, packed=packed, problem=problem)
-    return replace(seen, reasons=_explain_build(session, site, environment)) if seen.is_missing else seen
+    is_packed = environment.pack and kind.is_packable and recipe.existing is None
+    seen = EnvironmentSeen(
+        recipe=recipe,
+        entering=entering,
+        built=built,
+        is_asked=ask,
+        packed=make_packed_path(recipe, root) if is_packed else None,
+        problem=problem,
+        damage=found.problem if isinstance(found, Damaged) else None,
+        uses_outer_python=kind.uses_outer_python,
+    )
+    if ask and (seen.is_missing or recipe.is_made_by_jobs):
+        seen = _look_at_python(session, site, seen)
+    is_open = kind.takes_wheels and environment.wheels is Wheels.AUTO
+    return replace(seen, reasons=_explain_wheels(session, site, environment, seen)) if is_open else seen
 
 
-def _explain_build(session: Session, site: Site, environment: Environment) -> tuple[Reason, ...]:
-    """Where the packages of a venv will come from, where the user left it open."""
-    if environment.venv is None or environment.wheels is not Wheels.AUTO:
+def _look_at_python(session: Session, site: Site, seen: EnvironmentSeen) -> EnvironmentSeen:
+    """Which one it would have, where the project admits only some."""
+    if seen.recipe.python_needed is None:
+        return seen
+    from windlass.app.environments.pythons import find_another, look_at_python
+
+    try:
+        python = look_at_python(session, site, seen.recipe)
+    except EnvironmentFailed:  # its modules cannot be loaded, or there is none: other checks tell
+        return seen
+    if python is None or seen.recipe.python_needed.admits(python.version):
+        return seen
+    other = find_another(session, site, seen.recipe.python_needed, python)
+    return replace(seen, python=python.version, other_python=other)
+
+
+def _look_at_own_python(session: Session, site: Site, seen: EnvironmentSeen) -> EnvironmentSeen:
+    """The one that comes along with the environment one is in."""
+    needed = seen.recipe.python_needed
+    version = fetch_own_python(session.host(site)) if needed is not None else None
+    return seen if needed is None or version is None or needed.admits(version) else replace(seen, python=version)
+
+
+def _explain_wheels(
+    session: Session, site: Site, environment: Environment, seen: EnvironmentSeen
+) -> tuple[Reason, ...]:
+    """Where the packages will come from, where the user left it open."""
+    if seen.recipe.is_made_by_jobs and seen.recipe.wheels is not None:
+        why = {
+            Wheels.WHEELHOUSE: f"{site.name} has wheels of its own: {site.software.wheelhouse}",
+            Wheels.PYPI: f"compute nodes of {site.name} have internet",
+        }.get(seen.recipe.wheels, f"compute nodes of {site.name} are not known to have internet")
+        return (Reason(field="wheels", value=seen.recipe.wheels.value, why=why),)
+    if not seen.is_missing:
         return ()
     from windlass.app.environments.wheels import choose_wheels
 
@@ -70,12 +127,38 @@ def _explain_build(session: Session, site: Site, environment: Environment) -> tu
 
 def read_recipe(environment: Environment, site: Site, project: Path) -> Recipe | None:
     """What [environment] asks for; one of venv, conda and container."""
-    read = make_reader(project)
-    found = [recipe for kind in KINDS.values() if (recipe := kind.read(environment, site, read)) is not None]
+    read, sources = make_reader(project), dict[str, None]()
+
+    def note(name: str) -> str | None:
+        sources[posixpath.normpath(name)] = None
+        return read(name)
+
+    found = [recipe for kind in KINDS.values() if (recipe := kind.read(environment, site, note)) is not None]
     if len(found) > 1:
         asked = " and ".join(f"environment.{one.kind}" for one in found)
         raise PlanError(f"{asked} are asked for at once, and a run is in one of them", hint="windlass config")
-    return found[0] if found else None
+    if found and environment.build is BuildPlace.NODE:
+        _refuse_on_nodes(KINDS[found[0].kind])
+    return replace(found[0], sources=tuple(sources)) if found else None
+
+
+def list_sources(environment: Environment, site: Site, project: Path) -> tuple[str, ...]:
+    """Files of the project that say what is in the environment; none where they cannot be read."""
+    try:
+        recipe = read_recipe(environment, site, project)
+    except WindlassError:
+        return ()
+    return recipe.sources if recipe else ()
+
+
+def _refuse_on_nodes(kind: Kind) -> None:
+    if not kind.is_made_on_nodes:
+        able = " or ".join(one.name for one in KINDS.values() if one.is_made_on_nodes)
+        packing = "pack = true in [environment] brings it to the disk of every node as one file"
+        raise PlanError(
+            f'environment.build = "node" makes a {able} on every node, and no {kind.name}',
+            hint=packing if kind.is_packable else 'build = "login" in [environment]',
+        )
 
 
 def load_recipe(session: Session, wanted: "Wanted") -> Recipe:

@@ -68,6 +68,8 @@ def check_wheels(session: Session, site: Site, environment: Environment, project
         metadata.update(fetch_needs(session.host(site), asked))
         report = check_house(wanted, seen.house, seen.platform, metadata)
     told = [*wanted.told, *([seen.house.problem] if seen.house.problem else [])]
+    if wanted.python is not None and not wanted.python.admits(seen.python.version):
+        told.append(f"{wanted.python}, and that of {site.name} is {seen.python.version}: nothing would be built")
     if report.unread:
         told.append(f"{len(report.unread)} wheels were not looked into: what they need is not checked")
     if any(not one.file for one in seen.house.wheels):

@@ -2,6 +2,7 @@
 
 import click
 
+from windlass.app.session import Session
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
 from windlass.core.record import RunRecord, RunState
@@ -15,11 +16,20 @@ def command(output: Output, /, runs: tuple[str, ...]) -> None:
     from windlass.app.cancelling import cancel_runs
 
     with open_session(output) as session:
-        records = cancel_runs(session, [session.store.load(name) for name in runs])
+        asked = [session.store.load(name) for name in runs]
+        records = [one for lead in asked if lead.farm == lead.run_id for one in _cancel_farm(session, lead)]
+        records += cancel_runs(session, [one for one in asked if one.farm != one.run_id])
     if output.as_json:
         output.show_json({"runs": records})
     for record in records:
         output.tell(f"{record.run_id} {_format(record)}")
+
+
+def _cancel_farm(session: Session, lead: RunRecord) -> list[RunRecord]:
+    """With all its pilots: a farm is shown as one run."""
+    from windlass.app.farms.ending import cancel_farm
+
+    return cancel_farm(session, lead)
 
 
 def _format(record: RunRecord) -> str:
@@ -27,4 +37,5 @@ def _format(record: RunRecord) -> str:
         return "was done already"
     if not record.state.is_final:
         return f"is being cancelled and has a moment to save; see: windlass ps --on {record.site}"
-    return f"is {record.state}; go on with: windlass resume {record.run_id}"
+    again = f"windlass farm resume {record.farm}" if record.farm else f"windlass resume {record.run_id}"
+    return f"is {record.state}; go on with: {again}"

@@ -34,6 +34,7 @@ _KIND = click.option("--source-kind", "kind", type=_KINDS, default="auto", show_
 @click.option("--labels", metavar="TABLE", help="A CSV of paths and labels about the files of the folder SOURCE.")
 @click.option("--compress", is_flag=True, help="Where a trial shows that it pays.")
 @click.option("--follow-links", is_flag=True, help="Also into folders that links lead to.")
+@click.option("--verify", is_flag=True, help="Read what is there too, and pack again what is damaged.")
 @click.option("--anew", is_flag=True, help="All of it again, in place of what is there.")
 @click.option("--licence", help="For the card.")
 @click.option("--description", help="For the card.")
@@ -57,7 +58,8 @@ def pack(
 
     Classes come from the folders, or from the column `label` of a table.
     SOURCE is a folder, a list of paths, a table (CSV) of paths and labels, a tar or a zip.
-    Packed again, only what changed is added. Interrupted, the same command goes on.
+    Packed again, only what changed is added, by name, size and time; --verify also reads what is there.
+    Interrupted, the same command goes on.
 
     \b
     Examples:
@@ -154,6 +156,7 @@ def _make_options(values: dict[str, str | int | bool | None]) -> "PackOptions":
         nodes=int(values["nodes"] or 1),
         compress=bool(values["compress"]),
         follow_links=bool(values["follow_links"]),
+        verify=bool(values["verify"]),
         anew=bool(values["anew"]),
         about=about,
     )

@@ -1,6 +1,5 @@
 """`windlass data`: the data sets of a site: ls, info, register, unregister, rm, share, advise."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +7,7 @@ import click
 
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output
-from windlass.errors import Interrupted, UsageError
+from windlass.errors import UsageError
 
 if TYPE_CHECKING:
     from windlass.app.data.sets import Removed
@@ -152,16 +151,9 @@ def remove(output: Output, /, names: tuple[str, ...], site_name: str | None, yes
 
 def _ask(found: "list[Removed]", site: str) -> None:
     from windlass.cli.data_words import format_removal
+    from windlass.cli.removal_question import confirm_removal
 
-    words = "\n".join(f"  {format_removal(one)}" for one in found)
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"this removes at {site} for good, and nobody is there to ask:\n{words}",
-            hint="add --yes",
-            done="nothing was removed",
-        )
-    if not click.confirm(f"This removes at {site}:\n{words}\nGo on?", err=True):
-        raise Interrupted("you said no", done="nothing was removed")
+    confirm_removal((format_removal(one) for one in found), site)
 
 
 def _say_gone(one: "Removed") -> str:

@@ -1,6 +1,5 @@
 """`windlass env`: build, look at and remove the environments of a site."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,11 +9,11 @@ from windlass.cli.commands.env_pack import pack
 from windlass.cli.opening import open_session, read_site_name, read_wanted
 from windlass.cli.options import take_flags
 from windlass.cli.output import Output
-from windlass.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
+    from windlass.app.environments.registry import Removable
     from windlass.app.session import Session
-    from windlass.core.environment import Built, Recipe
+    from windlass.core.environment import Recipe
     from windlass.core.site import Site
 
 _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
@@ -62,11 +61,18 @@ def build(output: Output, /, site_name: str | None, again: bool, as_job: bool, t
       windlass env build --on narval --again     with the newest packages that its files allow
       windlass env build --on narval --as-job
     """
-    from windlass.app.environments.building import build_as_job, build_environment
-    from windlass.cli.env_words import BuildLines, format_built
+    from windlass.app.environments.building import build_as_job, build_environment, find_built
+    from windlass.cli.env_words import BuildLines, format_built, format_since
 
     with open_session(output) as session:
         site, recipe = _read_recipe(session, site_name, values)
+        found = None if again else find_built(session, site, recipe)
+        if found is not None:
+            output.tell(f"there      {format_built(found)}; {format_since(found, session.clock())}")
+            output.tell("nothing was built: its files say what they said then; --again builds it anew")
+            if output.as_json:
+                output.show_json({"environment": found, "is_new": False})
+            return
         if as_job:
             record = build_as_job(session, site, recipe, time_limit=time_limit, again=again)
             output.tell(f"submitted  run {record.run_id}, job {record.job_id} at {site.name} builds {recipe.id}")
@@ -77,7 +83,7 @@ def build(output: Output, /, site_name: str | None, again: bool, as_job: bool, t
         with BuildLines(output) as lines:
             built = build_environment(session, site, recipe, again=again, progress=lines.update)
     if output.as_json:
-        output.show_json({"environment": built})
+        output.show_json({"environment": built, "is_new": True})
         return
     output.tell(f"built      {format_built(built)}")
 
@@ -118,50 +124,63 @@ def show(output: Output, /, name: str | None, site_name: str | None, with_log: b
 @_ON
 @click.pass_obj
 def list_(output: Output, /, site_name: str | None) -> None:
-    """List the environments of a site, the newest first.
+    """List the environments of a site, the newest first. One whose card cannot be read is listed as damaged.
 
     \b
     Examples:
       windlass env list --on narval
       windlass env list --json
     """
-    from windlass.app.environments.registry import list_environments
-    from windlass.cli.env_words import HEAD, make_row
+    from windlass.app.environments.registry import look_at_environments
+    from windlass.cli.env_words import HEAD, format_damaged, format_remains, make_damaged_row, make_row
 
     with open_session(output) as session:
         site = session.site(read_site_name(site_name))
-        found = list_environments(session, site)
+        found = look_at_environments(session, site)
     if output.as_json:
-        output.show_json({"site": site.name, "environments": found})
+        parts = {"environments": found.environments, "damaged": found.damaged, "remains": found.remains}
+        output.show_json({"site": site.name, **parts})
         return
-    if not found:
+    rows = [*map(make_row, found.environments), *map(make_damaged_row, found.damaged)]
+    if rows:
+        output.show_table(HEAD, rows)
+    else:
         output.tell(f"{site.name} has no environments yet; next: windlass env build --on {site.name}")
-        return
-    output.show_table(HEAD, [make_row(one) for one in found])
+    for remains in found.remains:
+        output.tell(f"{format_remains(remains)}\n  windlass env rm {remains.id} --on {site.name}")
+    for one in found.damaged:
+        output.tell(
+            f"{format_damaged(one)}\n  windlass env build --on {site.name}   # in its project: it is built anew\n"
+            f"  windlass env rm {one.id} --on {site.name}"
+        )
 
 
 @click.command("rm")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 @_ON
+@click.option("--wheels", "only_wheels", is_flag=True, help="Only the wheels that were sent for them.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def remove(output: Output, /, names: tuple[str, ...], site_name: str | None, yes: bool) -> None:
-    """Remove environments at a site. One that a waiting or running run uses is refused.
+def remove(output: Output, /, names: tuple[str, ...], site_name: str | None, only_wheels: bool, yes: bool) -> None:
+    """Remove environments at a site, with the wheels that were sent for them, and what failed builds left.
+
+    One that a waiting or running run uses is refused.
 
     \b
     Examples:
       windlass env rm venv-3f2a9c --on narval
       windlass env rm venv-3f2a9c conda-81b2de --on narval --yes
+      windlass env rm venv-3f2a9c --on narval --wheels     the environment stays
     """
-    from windlass.app.environments.registry import find_environment, remove_environments
+    from windlass.app.environments.registry import find_removable, remove_environments
     from windlass.cli.env_words import format_removed
 
     with open_session(output) as session:
         site = session.site(read_site_name(site_name))
-        found = [find_environment(session, site, name) for name in dict.fromkeys(names)]
+        found = [find_removable(session, site, name) for name in dict.fromkeys(names)]
         if not yes:
-            _ask(found, site.name)
-        removed = remove_environments(session, site, found)
+            _ask(found, site.name, only_wheels=only_wheels)
+        removed = remove_environments(session, site, found, only_wheels=only_wheels)
     for one in removed:
         output.tell(f"removed    {format_removed(one)}")
     if output.as_json:
@@ -176,18 +195,12 @@ def _read_recipe(session: "Session", site_name: str | None, values: dict[str, An
     return session.site(wanted.site), load_recipe(session, wanted)
 
 
-def _ask(found: "list[Built]", site: str) -> None:
-    from windlass.cli.env_words import format_built
+def _ask(found: "list[Removable]", site: str, *, only_wheels: bool) -> None:
+    from windlass.cli.env_words import format_any
+    from windlass.cli.removal_question import confirm_removal
 
-    words = "\n".join(f"  {format_built(one)}" for one in found)
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"this removes at {site} for good, and nobody is there to ask:\n{words}",
-            hint="add --yes",
-            done="nothing was removed",
-        )
-    if not click.confirm(f"This removes at {site}:\n{words}\nGo on?", err=True):
-        raise Interrupted("you said no", done="nothing was removed")
+    words = (f"the wheels sent for {one.id}" if only_wheels else format_any(one) for one in found)
+    confirm_removal(words, site)
 
 
 COMMANDS = (build, show, list_, remove, lock, pack)

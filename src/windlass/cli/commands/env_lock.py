@@ -8,6 +8,7 @@ import click
 
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output
+from windlass.core.shell import quote
 from windlass.errors import UsageError
 
 _LOCK = "requirements.lock"
@@ -62,6 +63,6 @@ def _refuse_foreign(target: Path, *, force: bool) -> None:
     if not force and not is_ours(target):
         raise UsageError(
             f"{target} is there, and Windlass did not write it",
-            hint=f"windlass env lock -o OTHER, or --force to write over {target}",
+            hint=f"windlass env lock -o OTHER, or --force to write over {quote(str(target))}",
             done="nothing was written",
         )

@@ -28,7 +28,7 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
     \b
     Examples:
       windlass env pack --on narval
-      windlass env pack venv-3f2a9c1b7d --on narval --again
+      windlass env pack venv-3f2a9c --on narval --again
     """
     from windlass.app.environments.packing import pack_environment
     from windlass.core.units import format_bytes
@@ -41,7 +41,7 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
         output.show_json({"packed": packed})
         return
     how = "is" if packed.is_new else "was already"
-    output.tell(f"{env_id} {how} packed: {packed.files} files, {format_bytes(packed.bytes)}, in {packed.path}")
+    output.tell(f"{packed.id} {how} packed: {packed.files} files, {format_bytes(packed.bytes)}, in {packed.path}")
     for one in packed.told:
         output.tell(f"on the nodes too {one}")
     if packed.is_new:

@@ -3,10 +3,13 @@
 import click
 
 from windlass.app.logs import open_log
+from windlass.app.session import Session
 from windlass.cli.following import show_until_the_end
 from windlass.cli.opening import open_session
+from windlass.cli.options import raw_option
 from windlass.cli.output import Output
-from windlass.errors import ExitCode
+from windlass.core.record import RunRecord
+from windlass.errors import ExitCode, UsageError
 
 
 @click.command("logs")
@@ -14,11 +17,24 @@ from windlass.errors import ExitCode
 @click.option("-f", "--follow", "keep_going", is_flag=True, help="Go on until the run ends.")
 @click.option("-n", "--tail", type=click.IntRange(0), metavar="LINES", help="Only the last lines.")
 @click.option("--link", type=click.IntRange(1), metavar="K", help="Only link K of the chain.")
+@click.option("--task", type=click.IntRange(0), metavar="N", help="Of a farm: what task N printed.")
+@raw_option
 @click.pass_obj
-def command(output: Output, /, run: str, keep_going: bool, tail: int | None, link: int | None) -> int:
-    """Show what RUN printed (a run id, its beginning, its name, or `last`)."""
+def command(
+    output: Output, /, run: str, keep_going: bool, tail: int | None, link: int | None, task: int | None, raw: bool
+) -> int:
+    """Show what RUN printed (a run id, its beginning, its name, or `last`).
+
+    Into a file or a pipe it goes as it is. On a terminal it keeps its colours and progress bars; what would move the
+    cursor, clear the screen, set the title or fill the clipboard is left out, unless --raw is given.
+    """
+    if task is not None and (keep_going or link is not None):
+        raise UsageError("--task shows what one task printed so far: without --follow and --link")
+    output.raw = raw
     with open_session(output) as session:
         record = session.store.load(run)
+        if task is not None:
+            return _show_task(output, session, record, task, tail)
         reader = open_log(session, record, link=link)
         if output.as_json:
             text = reader.read_tail(tail) if tail is not None else b"".join(reader.read_new())
@@ -31,4 +47,27 @@ def command(output: Output, /, run: str, keep_going: bool, tail: int | None, lin
         if tail is None:
             for payload in reader.read_new():
                 output.show_bytes(payload)
+    return int(ExitCode.OK)
+
+
+def _show_task(output: Output, session: Session, record: RunRecord, task: int, tail: int | None) -> int:
+    from windlass.app.farms.asking import find_lead
+    from windlass.app.farms.output import load_output
+
+    lead = find_lead(session, record)
+    pieces = load_output(session, lead, task)
+    if tail is not None or output.as_json:
+        text = b"".join(pieces)
+        lines = text.splitlines(keepends=True)
+        pieces = iter([b"".join(lines[len(lines) - tail :]) if tail is not None else text])
+    if output.as_json:
+        told = b"".join(pieces).decode(errors="replace")
+        output.show_json({"run_id": lead.run_id, "task": task, "log": told})
+        return int(ExitCode.OK)
+    is_empty = True
+    for piece in pieces:
+        is_empty = is_empty and not piece
+        output.show_bytes(piece)
+    if is_empty:
+        output.tell(f"task {task} of farm {lead.run_id} has printed nothing yet")
     return int(ExitCode.OK)

@@ -8,11 +8,12 @@ from datetime import timedelta
 import click
 
 from windlass.app.queues import QueuesSeen, look_at_queues
+from windlass.app.record_words import format_ago
 from windlass.cli.estimate_words import format_moment
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.options import on_option
 from windlass.cli.output import Output
-from windlass.cli.rows import format_ago, format_nodes
+from windlass.cli.rows import format_nodes
 from windlass.core.seen.free import NodeKind, QosView, QueueView
 from windlass.core.units import format_human_duration
 

@@ -6,8 +6,10 @@ from enum import StrEnum
 from functools import cached_property
 
 from windlass.core.ending.tracebacks import Traceback, find_tracebacks, without_rank
+from windlass.core.events import Event
 from windlass.core.facts import NOTHING_SEEN, Facts
 from windlass.core.finding import Setting
+from windlass.core.gauges.series import NodeGauges
 from windlass.core.jobs import JobState
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord, RunState
@@ -55,34 +57,6 @@ class JobFacts:
     script: str | None = None  # what was given to sbatch, as it was written
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """One line of events.jsonl, as far as it is judged by."""
-
-    kind: str
-    time: float = 0.0
-    link: int | None = None
-    exit_code: int | None = None
-    signal: int | None = None
-    restart: int = 0
-    text: str = ""  # of a note; of stop_requested: why
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodeGauges:
-    """What one node showed over the last part of the job."""
-
-    node: str
-    seconds: float = 0.0  # from the first sample to the last
-    memory_mb: float | None = None  # the most that was not cache
-    limit_mb: float | None = None
-    oom_kills: int = 0
-    gpu_utilisation: float | None = None  # mean of all, in percent
-    idle_gpus: int = 0  # never used at all
-    gpus: int = 0
-    cpus_used: float | None = None  # mean
-
-
 class WaitingKind(StrEnum):
     """What one can do about a reason to wait."""
 
@@ -118,6 +92,7 @@ class Symptoms:
     facts: Facts = NOTHING_SEEN
     waiting: Waiting | None = None
     said: str = ""  # by sbatch, when it refused
+    is_folder_gone: bool = False  # the site answered, and the run folder is not there
     trouble: str = ""  # what ssh or Slurm's commands said when the site was asked just now
     now: float | None = None
     is_foreign: bool = False  # a job that Windlass did not submit: no run folder, no resume

@@ -1,7 +1,7 @@
 """The first page of a bundle for a support desk: what happened to a run, for somebody who knows the machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from windlass.core.ending.symptoms import Symptoms
 from windlass.core.finding import Diagnosis
@@ -71,8 +71,8 @@ def _describe_times(symptoms: Symptoms) -> Iterator[tuple[str, str]]:
     for name, moment in (("submitted", record.created), ("started", record.started), ("ended", record.ended)):
         if moment is not None:
             yield name, datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    if record.started is not None and record.ended is not None:
-        yield "ran for", format_human_duration(timedelta(seconds=max(0, int(record.ended - record.started))))
+    if record.ran_for is not None:
+        yield "ran for", record.ran_for.removesuffix(" of running")
 
 
 def _describe_plan(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from windlass.core.cost import Size
 from windlass.core.placing.access import find_caps
 from windlass.core.placing.misfits import find_misfit
 from windlass.core.placing.place import Place
@@ -12,6 +11,7 @@ from windlass.core.placing.shapes import Shape
 from windlass.core.plan import Reason
 from windlass.core.run import Resources
 from windlass.core.site import Site
+from windlass.core.size import Size
 
 _CPUS_WHEN_NOTHING_IS_SAID = 4
 

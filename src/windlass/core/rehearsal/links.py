@@ -1,12 +1,11 @@
 """Judging the links of a rehearsed chain: did each stop, save, and go on from the one before?"""
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 from windlass.core.finding import Finding, Severity
 from windlass.core.rehearsal import words
 from windlass.core.rehearsal.evidence import Evidence, LinkSeen
-from windlass.core.units import format_human_duration
+from windlass.core.units import format_human_duration, format_seconds
 from windlass_job import wire
 
 _HALF = 0.5
@@ -242,4 +241,4 @@ def _tell_counts(before: LinkSeen, link: LinkSeen) -> str:
 def _ago(seconds: float) -> str:
     if seconds < 10:
         return f"{max(0.0, seconds):.1f} s"
-    return format_human_duration(timedelta(seconds=round(seconds)))
+    return format_seconds(seconds)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 
-from windlass.core.cost import Size, make_cost
+from windlass.core.cost import make_cost
 from windlass.core.plan import Plan
 from windlass.core.run import Resources, RunSpec
 from windlass.core.sbatch.script import Script
 from windlass.core.sbatch.values import read_digits, read_megabytes, read_minutes, read_node_counts, read_number
 from windlass.core.sbatch.verdict import Gpus, read_gpus, read_gres
 from windlass.core.site import GpuDialect, Site
+from windlass.core.size import Size
 from windlass.core.units import MAX_DURATION
 
 _CHAIN = re.compile(r"(\d{1,7})-(\d{1,7})%1", re.ASCII)  # Slurm's arrays end at 4,000,001

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from windlass.core.case import Case
+from windlass.core.plan import Plan
+from windlass.core.run import RunSpec
 from windlass.core.source.code import Code, Language
 from windlass.core.source.guards import UNKNOWN, evaluate
 from windlass.core.source.options import Options, Words, overrides_defaults, read_arguments, read_words
@@ -121,7 +123,13 @@ class Reached:
 
 def look_at_code(case: Case) -> Reached:
     """What the command of this run leads to."""
-    return find_reached(case.code, case.spec.command, case.spec.workdir, tuple(case.plan.activate))
+    return find_reached(case.code, case.spec.command, case.spec.workdir, list_before(case.plan, case.spec))
+
+
+def list_before(plan: Plan, spec: RunSpec) -> tuple[str, ...]:
+    """Shell lines that run before the command; the user's own also where a container runs it inside."""
+    own = spec.environment.activate
+    return (*plan.activate, own) if own and plan.inside else tuple(plan.activate)
 
 
 @lru_cache(maxsize=8)

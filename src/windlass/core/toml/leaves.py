@@ -5,8 +5,13 @@ import re
 from enum import StrEnum
 from math import isfinite
 
+from windlass.core.spending.amounts import Amount, NoAmount, read_amount
+from windlass.core.sweep.space import check_name as check_name_of_values
+from windlass.core.sweep.space import format_dimension, make_choices, read_dimension
+from windlass.core.sweep.wish import check_pattern
 from windlass.core.toml.reading import FromText, Leaf, Refused, nearest
 from windlass.core.units import MAX_MEMORY_MB, Unreadable, format_duration, read_duration, read_memory
+from windlass.errors import UsageError
 
 LONGEST_LINE = 4_096
 LONGEST_TEXT = 32_768  # the kernel's limit for one argument is four times that
@@ -42,6 +47,23 @@ def pattern() -> Leaf:
     return Leaf(read=_read_pattern)
 
 
+def number_pattern() -> Leaf:
+    """A regular expression with a group: the number in what is printed."""
+    return Leaf(read=_read_number_pattern)
+
+
+def swept_values() -> Leaf:
+    """What a sweep tries of one name, as text: "log:1e-5..1e-1", "2,4,8", or a list of values."""
+    return Leaf(read=_read_swept)
+
+
+def check_swept_name(name: str) -> None:
+    try:
+        check_name_of_values(name)
+    except UsageError as problem:
+        raise Refused(f"{problem.message}; {problem.hint}") from None
+
+
 def whole(least: int, most: int) -> Leaf:
     return Leaf(read=lambda value: _read_whole(value, least, most))
 
@@ -64,6 +86,11 @@ def duration(
 
 def memory(into: str) -> Leaf:
     return Leaf(read=_read_memory, into=into)
+
+
+def amount() -> Leaf:
+    """Hours of something: "200 GPU-h"."""
+    return Leaf(read=_read_amount)
 
 
 def choice(kind: type[StrEnum]) -> Leaf:
@@ -152,6 +179,29 @@ def _read_pattern(value: object) -> str:
     return written
 
 
+def _read_number_pattern(value: object) -> str:
+    written = _read_text(value, LONGEST_LINE, lines=False)
+    try:
+        check_pattern(written)
+    except UsageError as problem:
+        raise Refused(f"{problem.message}; {problem.hint}") from None
+    return written
+
+
+def _read_swept(value: object) -> str:
+    """Names are not known here: what is wrong is told of x."""
+    try:
+        if isinstance(value, list | tuple):
+            if not all(isinstance(one, bool | int | float | str) for one in value):
+                raise Refused("expected a list of numbers, words, true or false")
+            return format_dimension(make_choices("x", tuple(value)))
+        if isinstance(value, bool | int | float):
+            return format_dimension(make_choices("x", (value,)))
+        return format_dimension(read_dimension("x", _read_text(value, LONGEST_TEXT, lines=False)))
+    except UsageError as problem:
+        raise Refused(f"{problem.message}; {problem.hint}") from None
+
+
 def _read_whole(value: object, least: int, most: int) -> int:
     if isinstance(value, FromText):
         digits = value.strip().removeprefix("-")
@@ -218,6 +268,17 @@ def _read_memory(value: object) -> int:
     if found == 0:
         raise Refused("must be more than nothing")
     return found
+
+
+def _read_amount(value: object) -> Amount:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise Refused(f'has no unit; write "{value} GPU-h" or "{value} core-h"')
+    if not isinstance(value, str):
+        raise Refused('expected an amount in quotes, such as "200 GPU-h"')
+    try:
+        return read_amount(value)
+    except NoAmount as error:
+        raise Refused(str(error)) from None
 
 
 def _read_choice(value: object, choices: list[str]) -> str:

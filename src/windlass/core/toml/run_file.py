@@ -7,11 +7,15 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from windlass.core.run import (
+    KINDS_OF_ENVIRONMENT,
     SET,
+    Budget,
     BuildPlace,
     Checkpoint,
     Data,
     Environment,
+    Farm,
+    OverBudget,
     Prefetch,
     PrefetchPlace,
     Resources,
@@ -20,19 +24,25 @@ from windlass.core.run import (
     Wheels,
 )
 from windlass.core.site import ChainStyle
+from windlass.core.sweep.space import MOST_TRIALS
+from windlass.core.sweep.wish import Goal, Method, Pruner, Sampler, Sweep
 from windlass.core.toml.leaves import (
+    amount,
     check_env_name,
     check_name,
+    check_swept_name,
     choice,
     duration,
     env_value,
     flag,
     line,
     memory,
+    number_pattern,
     pattern,
     relative_path,
     secret,
     signal,
+    swept_values,
     text,
     whole,
     word,
@@ -50,7 +60,7 @@ MAX_LINKS = 1_000  # Slurm's default for an array (MaxArraySize 1001)
 
 EXCLUSIVE: tuple[tuple[Path, ...], ...] = (
     (("resources", "gpus"), ("resources", "gpus_per_node")),
-    (("environment", "venv"), ("environment", "conda"), ("environment", "container")),
+    tuple(("environment", name) for name in KINDS_OF_ENVIRONMENT),
 )
 """Of each group one is used: a later layer that sets one of them takes away the others of earlier layers."""
 
@@ -112,6 +122,33 @@ PREFETCH: dict[str, Shape] = {
     "verify": text(),
     "limit": duration(least=timedelta(seconds=1)),
 }
+SWEEP: dict[str, Shape] = {
+    "command": text(),
+    "space": Named(item=swept_values(), check_name=check_swept_name),
+    "table": relative_path(),
+    "method": choice(Method),
+    "trials": whole(1, MOST_TRIALS),
+    "seed": whole(0, 2**32 - 1),
+    "metric": line(longest=100),
+    "goal": choice(Goal),
+    "pattern": number_pattern(),
+    "sampler": choice(Sampler),
+    "prune": choice(Pruner),
+    "parallel": whole(1, 10_000),
+}
+FARM: dict[str, Shape] = {
+    "cpus": whole(1, MAX_CPUS),
+    "gpus": whole(0, MAX_GPUS_PER_NODE),
+    "memory": memory("memory_mb"),
+    "share": whole(1, MAX_PROCESSES_PER_NODE),
+    "retries": whole(0, 1_000),
+    "time": duration(),
+    "limit": duration(),
+    "linger": duration(),
+    "pilots": whole(1, MAX_NODES),
+    "pilot_time": duration(),
+}
+BUDGET: dict[str, Shape] = {"run": amount(), "month": amount(), "site": amount(), "over": choice(OverBudget)}
 DATA: dict[str, Shape] = {"source": line(), "stage": choice(Staging), "extract": flag()}
 CHECKPOINT: dict[str, Shape] = {
     "folder": line(),
@@ -133,6 +170,9 @@ SECTIONS: dict[str, Shape] = {
     ),
     "checkpoint": Table(fields=CHECKPOINT, kind=Checkpoint),
     "prefetch": Table(fields=PREFETCH, kind=Prefetch),
+    "sweep": Table(fields=SWEEP, kind=Sweep),
+    "budget": Table(fields=BUDGET, kind=Budget),
+    "farm": Table(fields=FARM, kind=Farm),
 }
 OVERRIDES = Table(fields=SECTIONS)
 FILE = Table(fields={**SECTIONS, "site": Named(item=OVERRIDES, check_name=check_name)})

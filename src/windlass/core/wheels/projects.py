@@ -3,7 +3,9 @@
 import tomllib
 from typing import Any
 
+from windlass.core.credentials import hide_credentials
 from windlass.core.wheels.names import normal_name
+from windlass.core.wheels.python_needed import read_python_needed
 from windlass.core.wheels.requirements import Line, ReadFile, Requirements, make_line
 from windlass.core.wheels.texts import refuse_address
 from windlass.errors import RequirementsInvalid
@@ -30,7 +32,11 @@ def read_project(path: str, text: str, extras: tuple[str, ...], read: ReadFile) 
         )
     for extra in extras:
         lines += _read_extra(normal_name(extra), optional, groups, (path, text))
-    return Requirements(file=path, lines=tuple(dict.fromkeys(_unfold(lines, project, optional, (path, text)))))
+    return Requirements(
+        file=path,
+        lines=tuple(dict.fromkeys(_unfold(lines, project, optional, (path, text)))),
+        python=read_python_needed(project.get("requires-python"), locate(path, text, "requires-python")),
+    )
 
 
 def load_toml(path: str, text: str) -> dict[str, Any]:
@@ -77,19 +83,19 @@ def _unfold(
 
 def _read_list(items: object, path: str, text: str) -> list[Line]:
     if not isinstance(items, list):
-        raise RequirementsInvalid(f"{path}: {items!r} is no list of requirements")
+        raise RequirementsInvalid(f"{path}: {hide_credentials(repr(items))} is no list of requirements")
     lines = []
     for item in items:
         if not isinstance(item, str):
-            raise RequirementsInvalid(f"{path}: {item!r} is no requirement: a text is expected")
-        line = make_line(item, _locate(path, text, item))
+            raise RequirementsInvalid(f"{path}: {hide_credentials(repr(item))} is no requirement: a text is expected")
+        line = make_line(item, locate(path, text, item))
         if line.requirement.url is not None:
             raise refuse_address(line.name, line.requirement.url, line.where)
         lines.append(line)
     return lines
 
 
-def _locate(path: str, text: str, word: str) -> str:
+def locate(path: str, text: str, word: str) -> str:
     at = text.find(word)
     return f"{path}:{text.count(chr(10), 0, at) + 1}" if at >= 0 else path
 

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from windlass.core.secret_words import CREDENTIALS
+from windlass.core.credentials import find_credentials, hide_credentials
+from windlass.core.shell import quote
 from windlass.core.wheels.names import normal_name
 from windlass.core.wheels.platform import Platform, make_markers
+from windlass.core.wheels.python_needed import PythonNeeded
 from windlass.errors import RequirementsInvalid
 
 ReadFile = Callable[[str], str | None]  # the text of a file of the project; None: there is none
 
 _FILE = re.compile(r"(?P<path>[^\[\]]*?(?P<base>[^/\[\]]+))(?:\[(?P<extras>[^\[\]]*)\])?")
 _HASH = re.compile(r" \\\n    --hash=[a-z0-9]+:[0-9a-fA-F]+")
-_SECRET_QUERY = re.compile(r"(?i)([?&][^=&\s]*(?:token|key|secret|password|auth|sig)[^=&\s]*=)[^&\s]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,8 @@ class Option:
 
     @property
     def has_credentials(self) -> bool:
-        return hide_credentials(self.value) != self.value
+        """Written out; `${TOKEN}` is filled in by pip and uv themselves, where they run."""
+        return bool(find_credentials(self.value))
 
     def __str__(self) -> str:
         return f"--{self.name} {hide_credentials(self.value)}".rstrip()
@@ -58,6 +60,7 @@ class Requirements:
     lines: tuple[Line, ...] = ()
     constraints: tuple[Line, ...] = ()
     options: tuple[Option, ...] = ()
+    python: PythonNeeded | None = None  # requires-python
     told: tuple[str, ...] = ()  # what was left out, and why
 
     @property
@@ -85,7 +88,7 @@ def read_requirements(name: str, read: ReadFile) -> Requirements:
     if text is None:
         raise RequirementsInvalid(
             f"there is no file {path} in the project, or it cannot be read as text",
-            hint=f"pip freeze > {path}" if path.endswith(".txt") else None,
+            hint=f"pip freeze > {quote(path)}" if path.endswith(".txt") else None,
         )
     return replace(reader(path, text, extras, read), file=name)
 
@@ -147,11 +150,6 @@ def format_line(line: Line) -> str:
     return " \\\n    ".join((str(line.requirement), *(f"--hash={one}" for one in line.hashes)))
 
 
-def hide_credentials(text: str) -> str:
-    """https://user:word@host/ -> https://***@host/"""
-    return _SECRET_QUERY.sub(r"\1***", CREDENTIALS.sub("***@", text))
-
-
 def _is_about_indexes(option: Option) -> bool:
     return option.name not in ("pre", "no-binary", "only-binary", "prefer-binary")
 
@@ -160,9 +158,10 @@ def _format_option(option: Option) -> str:
     if option.has_credentials:
         raise RequirementsInvalid(
             f"{option.where}: {option} has credentials, and those are not sent to a site",
-            hint='wheels = "laptop" in [environment]: then packages are downloaded here, with your credentials',
+            hint="write ${INDEX_USER}:${INDEX_TOKEN} there, and export both where pip runs: in the login shell of the "
+            'site, or here with wheels = "laptop" in [environment]',
         )
-    return str(option)
+    return f"--{option.name} {option.value}".rstrip()
 
 
 def _split_extras(text: str | None) -> tuple[str, ...]:

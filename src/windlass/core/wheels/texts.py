@@ -5,7 +5,10 @@ import re
 import shlex
 from dataclasses import dataclass, field
 
-from windlass.core.wheels.requirements import Line, Option, ReadFile, Requirements, hide_credentials, make_line
+from windlass.core.credentials import hide_credentials
+from windlass.core.shell import quote
+from windlass.core.toml.writing import format_value
+from windlass.core.wheels.requirements import Line, Option, ReadFile, Requirements, make_line
 from windlass.errors import RequirementsInvalid
 
 _COMMENT = re.compile(r"(^|\s+)#.*$")
@@ -44,7 +47,7 @@ class _Found:
 def read_text(path: str, text: str, extras: tuple[str, ...], read: ReadFile) -> Requirements:
     if extras:
         raise RequirementsInvalid(
-            f"{path} has no extras: [{', '.join(extras)}] means nothing for it", hint=f'venv = "{path}"'
+            f"{path} has no extras: [{', '.join(extras)}] means nothing for it", hint=f"venv = {format_value(path)}"
         )
     found = _Found()
     _read(path, text, read, found, above=(), is_constraint=False)
@@ -66,6 +69,7 @@ def _read(path: str, text: str, read: ReadFile, found: _Found, *, above: tuple[s
             continue
         name, value = _split_option(line, where)
         if name in _INCLUDES:
+            _refuse_web(value, where)
             inner = posixpath.normpath(posixpath.join(posixpath.dirname(path), value))
             content = _open(inner, where, read, (*above, path))
             kind = is_constraint or _INCLUDES[name] == "constraint"
@@ -140,15 +144,22 @@ def _split_option(line: str, where: str) -> tuple[str, str]:
 def _open(path: str, where: str, read: ReadFile, above: tuple[str, ...]) -> str:
     if path in above or len(above) > _DEEPEST:
         raise RequirementsInvalid(f"{where}: {path} includes itself: {' -> '.join((*above, path))}")
-    if "://" in path or re.match(r"\w+:/", path):
-        raise RequirementsInvalid(
-            f"{where}: {hide_credentials(path)} lies on the web, and only files of the project are read",
-            hint="download it into the project",
-        )
     text = read(path)
     if text is None:
         raise RequirementsInvalid(f"{where}: there is no file {path} in the project, or it cannot be read as text")
     return text
+
+
+def _refuse_web(value: str, where: str) -> None:
+    if "://" not in value:
+        return
+    shown = hide_credentials(value)
+    way = "curl --netrc" if shown != value else "curl"  # which finds the password in ~/.netrc
+    raise RequirementsInvalid(
+        f"{where}: {shown} lies on the web, and only files of the project are read",
+        hint=f"download it into the project: {way} -LO {quote(shown.replace('***@', ''))}",
+        done="nothing was sent",
+    )
 
 
 def _refuse_local(text: str, where: str) -> RequirementsInvalid:

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from windlass.core.credentials import hide_credentials
 from windlass.core.wheels.names import normal_name
-from windlass.core.wheels.projects import load_toml
-from windlass.core.wheels.requirements import Line, Option, ReadFile, Requirements, hide_credentials, make_line
+from windlass.core.wheels.projects import load_toml, locate
+from windlass.core.wheels.python_needed import read_python_needed
+from windlass.core.wheels.requirements import Line, Option, ReadFile, Requirements, make_line
 from windlass.errors import RequirementsInvalid
 
 _PYPI = "pypi.org"
@@ -53,7 +55,8 @@ def _read(path: str, text: str, values: dict[str, Any], extras: tuple[str, ...])
     root = _find_root(lock)
     ways = _walk(lock, root, tuple(normal_name(one) for one in extras))
     lines = [_make_line(lock, key, ways[key], text) for key in sorted(ways) if key != root]
-    return Requirements(file=path, lines=tuple(lines), options=_list_indexes(lock, ways))
+    python = read_python_needed(values.get("requires-python"), locate(path, text, "requires-python"))
+    return Requirements(file=path, lines=tuple(lines), options=_list_indexes(lock, ways), python=python)
 
 
 def _find_root(lock: _Lock) -> Key:

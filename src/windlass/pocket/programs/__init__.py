@@ -14,6 +14,9 @@ from windlass.pocket.launch import command
 from windlass.pocket.places import Places, find_places
 
 PROGRAMS = ("sbatch", "srun", "salloc", "squeue", "sacct", "scancel", "scontrol", "sinfo")
+# Slurm's that pocket lacks: a real one on the PATH would answer for another cluster.
+ABSENT = ("sacctmgr", "sattach", "sbcast", "scrontab", "sdiag", "sprio", "sreport", "sshare", "sstat", "strigger")
+_NOT_FOUND = 127  # as a shell says of a program that is not there
 _INNER = ("keeper", "supervisor", "world")
 VERSION = "slurm-pocket 22.05.0"
 
@@ -52,8 +55,10 @@ def ensure_bin(state_dir: Path) -> Path:
     """Write the launchers into STATE/bin where they are not there yet; returns that folder."""
     folder = Places(Path(state_dir).absolute()).bin
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for program in PROGRAMS:
-        text = os.fsencode(_launcher(program, folder.parent))
+    launchers = {program: _launcher(program, folder.parent) for program in PROGRAMS}
+    launchers |= {program: _refuser(program) for program in ABSENT}
+    for program, launcher in launchers.items():
+        text = os.fsencode(launcher)
         path = folder / program
         if not path.exists() or path.read_bytes() != text:
             draft = folder / f".{program}.{os.getpid()}"
@@ -67,6 +72,10 @@ def _launcher(program: str, state: Path) -> str:
     # A shell line instead of `#!python`: that one breaks on blanks and on long paths.
     words = " ".join(shlex.quote(word) for word in command(program))
     return f'#!/bin/sh\nWINDLASS_POCKET_DIR={shlex.quote(str(state))} exec {words} "$@"\n'
+
+
+def _refuser(program: str) -> str:
+    return f"#!/bin/sh\necho '{program}: pocket has no such program' >&2\nexit {_NOT_FOUND}\n"
 
 
 def _tell(program: str, error: PocketError) -> None:

@@ -74,6 +74,13 @@ def _memory(job: Job) -> str:
     return format_memory(job.layout[0].memory_mb)
 
 
+def format_resources(job: Job) -> str:
+    """As Slurm counts them for billing."""
+    gpus = f",gres/gpu={job.gpu_count}" if job.gpu_count else ""
+    memory = f",mem={format_memory(job.memory_mb)}" if job.memory_mb else ""
+    return f"cpu={job.cpus}{memory},node={len(job.layout)},billing={job.cpus}{gpus}"
+
+
 def format_memory(megabytes: int) -> str:
     if megabytes and megabytes % 1024 == 0:
         return f"{megabytes // 1024}G"
@@ -138,6 +145,7 @@ _MORE_WORDS: Mapping[str, Field] = {
     "stdout": Field("STDOUT", _of_job(lambda job: job.request.output)),
     "stderr": Field("STDERR", _of_job(lambda job: job.request.error or job.request.output)),
     "cluster": Field("CLUSTER", _of_job(lambda job: "pocket")),
+    "tres-alloc": Field("TRES_ALLOC", _of_job(format_resources)),
     "timelimitlong": Field("TIME_LIMIT", _of_job(lambda job: format_long(job.time_limit_s))),
 }
 LETTERS = tuple(FIELDS)

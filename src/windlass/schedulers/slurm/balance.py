@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
 
 from windlass.core.facts import Balance
 from windlass.core.seen.balances import format_unit
+from windlass.core.spending.periods import find_period_start, format_day
 from windlass.schedulers.slurm.fields import Fields, make_fields, read_rows
 from windlass.schedulers.slurm.tres import read_tres
 
 SHARE_FIELDS = make_fields(account="Account", user="User", limits="GrpTRESMins", used="GrpTRESRaw")
 USE_FIELDS = make_fields(cluster="Cluster", account="Account", login="Login", tres="TRESName", used="Used")
 _COUNTED = ("cpu", "node", "gres/gpu", "billing")
-_FIRST_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MY_ACCOUNTS = "$(sacctmgr -nP show assoc where user=\"$(id -un)\" format=Account | sort -u | tr '\\n' ',')"
 
 
 def make_shares_command(fields: Fields = SHARE_FIELDS) -> list[str]:
@@ -21,26 +21,25 @@ def make_shares_command(fields: Fields = SHARE_FIELDS) -> list[str]:
 
 
 def make_use_command(period: str | None, now: float, fields: Fields = USE_FIELDS) -> list[str] | None:
-    """What was used since the period began; None where the site names none, for then there is no beginning.
+    """What was used since the period began; None where the site names none, for then there is no beginning."""
+    start = find_period_start(period, now)
+    return None if start is None else make_use_since_command(format_day(start), fields)
+
+
+def make_use_since_command(start: str, fields: Fields = USE_FIELDS) -> list[str]:
+    """start: as sreport reads it: `2026-11-01`, `now-7days`.
 
     Through sh, since only the other side knows this user's accounts. sreport is made up once an hour.
     """
-    start = find_period_start(period, now)
-    if start is None:
-        return None
-    accounts = "$(sacctmgr -nP show assoc where user=\"$(id -un)\" format=Account | sort -u | tr '\\n' ',')"
     names = ",".join(field.asked for field in fields)
-    question = f'cluster AccountUtilizationByUser start={start.isoformat()} end=now Accounts="{accounts}"'
+    question = f'cluster AccountUtilizationByUser start={start} end=now Accounts="{_MY_ACCOUNTS}"'
     return ["sh", "-c", f"exec sreport -nP -t minutes -T {','.join(_COUNTED)} {question} format={names}"]
 
 
-def find_period_start(period: str | None, now: float) -> date | None:
-    """The first day of this month, quarter or year."""
-    months = _FIRST_MONTHS.get((period or "").lower())
-    if months is None:
-        return None
-    today = datetime.fromtimestamp(now, UTC).date()
-    return date(today.year, (today.month - 1) // months * months + 1, 1)
+def make_people_command(fields: Fields = SHARE_FIELDS) -> list[str]:
+    """All users of this user's accounts: what sreport has not counted yet, or does not keep."""
+    names = ",".join(field.asked for field in fields)
+    return ["sh", "-c", f'exec sshare --all --noheader --parsable2 --accounts="{_MY_ACCOUNTS}" --format={names}']
 
 
 def read_shares(text: str, fields: Fields = SHARE_FIELDS) -> tuple[Balance, ...]:
@@ -66,6 +65,27 @@ def read_use(text: str, cluster: str | None = None, fields: Fields = USE_FIELDS)
         for row in mine
         if row.get("used", "").isdecimal() and row.get("tres") in _COUNTED
     )
+
+
+def read_people(text: str, unit: str, fields: Fields = USE_FIELDS) -> dict[str, dict[str, float]]:
+    """By account, what each of its users has used, in this unit: as many of them as this user may see."""
+    found: dict[str, dict[str, float]] = {}
+    for row in read_rows(text, fields, separator="|"):
+        account, login, used = row.get("account"), row.get("login"), row.get("used", "")
+        if account and login and used.isdecimal() and format_unit(row.get("tres", "")) == unit:
+            people = found.setdefault(account, {})
+            people[login] = people.get(login, 0.0) + int(used[:15]) / 60
+    return found
+
+
+def read_shared_people(text: str, unit: str, fields: Fields = SHARE_FIELDS) -> dict[str, dict[str, float]]:
+    """The same from sshare: since its counters began, and less with time where a site lets use decay."""
+    found: dict[str, dict[str, float]] = {}
+    for row in read_rows(text, fields, separator="|"):
+        used = {format_unit(name): minutes / 60 for name, minutes in read_tres(row.get("used")).items()}
+        if row.get("account") and row.get("user") and used.get(unit):
+            found.setdefault(row["account"], {})[row["user"]] = used[unit]
+    return found
 
 
 @dataclass(frozen=True)

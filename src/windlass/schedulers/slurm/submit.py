@@ -57,6 +57,16 @@ def make_cancel_command(job_ids: Iterable[str]) -> list[str]:
     return ["scancel", *pick_valid_ids(job_ids)]
 
 
+def make_cancel_waiting_command(job_ids: Iterable[str]) -> list[str]:
+    """Only what waits: a job that runs, and tasks of an array that do, go on."""
+    return ["scancel", "--state=PENDING", *pick_valid_ids(job_ids)]
+
+
+def make_signal_command(job_ids: Iterable[str], signal: str) -> list[str]:
+    """To the batch script alone, of those that run."""
+    return ["scancel", "--state=RUNNING", "--batch", f"--signal={signal}", *pick_valid_ids(job_ids)]
+
+
 def read_cancel(out: str, err: str, exit_code: int) -> Refusal | None:
     """None: none of them lives any more, or will in a moment. Numbers that Slurm does not know give no error."""
     lines = [line for line in keep_lines(err or out).splitlines() if not _is_harmless(line)]

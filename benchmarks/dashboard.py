@@ -1,0 +1,188 @@
+"""Is the dashboard light and quick? Pages with 10,000 runs, a search in a million lines, 138,000 points, idle CPU."""
+
+import http.client
+import json
+import math
+import os
+import resource
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from benchmarks.report import Row, show, skip, time_ms
+from benchmarks.startup import make_record
+from windlass.app.session import Session
+from windlass.core.record import RunState
+from windlass.edges.folders import find_folders
+
+TITLE = "windlass dash"
+RUNS, LINES = 10_000, 1_000_000
+GPUS, EVERY_S, HOURS = 16, 10, 24
+IDLE_S = 20.0
+FIRST_PAGE = (
+    "/",
+    "/static/windlass.css",
+    "/static/windlass.js",
+    "/static/vendor/htmx.min.js",
+    "/static/vendor/sse.min.js",
+)
+CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+# The draw alone, in the page itself: uPlot as charts.js uses it, then one read of a pixel, which waits for the canvas.
+DRAW = """async ([lines, count]) => {
+  const xs = Array.from({length: count}, (_, at) => 1.7e9 + at * 10);
+  const ys = Array.from({length: lines}, (_, line) => xs.map((_, at) => 80 + 15 * Math.sin(at / 50 + line) + at % 7));
+  const room = document.createElement("div");
+  room.className = "plot";
+  document.getElementById("main").append(room);
+  const spent = [];
+  for (let turn = 0; turn < 6; turn += 1) {
+    await new Promise((done) => requestAnimationFrame(done));
+    const begin = performance.now();
+    const series = ys.map((_, line) => ({stroke: `hsl(${line * 22} 70% 40%)`, width: 1, points: {show: false}}));
+    const options = {width: 1100, height: 240, legend: {show: false}, series: [{}, ...series]};
+    const plot = new uPlot(options, [xs, ...ys], room);
+    await Promise.resolve();
+    plot.ctx.getImageData(10, 10, 1, 1);
+    spent.push(performance.now() - begin);
+    plot.destroy();
+  }
+  room.remove();
+  return spent.slice(1).sort((a, b) => a - b)[2];
+}"""
+
+
+def main() -> None:
+    try:
+        import starlette  # noqa: F401
+    except ImportError:
+        skip(TITLE, "it needs: pip install 'windlass[dash]'")
+        return
+    with tempfile.TemporaryDirectory(prefix="wb-") as home:
+        env = {**os.environ, "WINDLASS_STATE_DIR": home, "WINDLASS_CONFIG_DIR": home}
+        with Session(folders=find_folders(env), environ=env) as session:
+            show(TITLE, _measure(session))
+
+
+def _measure(session: Session) -> list[Row]:
+    from tests.web.house import open_house
+
+    now = time.time()
+    session.store.save_many(replace(make_record(at), created=now - at) for at in range(RUNS))
+    live = replace(make_record(RUNS), run_id="charted", state=RunState.DONE, created=now)
+    session.store.save_many([live])
+    house, thread = open_house(session)
+    house.enter()
+    house.put("charted", {"logs/45_1.out": _make_log(), "metrics/1.0.jsonl": _make_metrics(), **_make_gauges()})
+    rows = [*_measure_pages(house), *_measure_search(house), *_measure_charts(house), _measure_idle(house)]
+    house.server.should_exit = True
+    house.watch.close()
+    thread.join(5)
+    return rows
+
+
+def _measure_pages(house: Any) -> list[Row]:
+    packed = sum(len(house.get(path, accept_encoding="gzip").body) for path in FIRST_PAGE) / 1000
+    pages = {
+        "Today": "/",
+        "the list of runs": "/runs",
+        "its last page": "/runs?page=100",
+        "a search": "/runs?q=bench-09",
+    }
+    rows = [Row(what="first page with all it needs, packed", value=packed, unit="KB", budget=100.0)]
+    for what, path in pages.items():
+        spent = time_ms(lambda path=path: house.get(path), repeats=5)  # type: ignore[misc]
+        rows.append(Row(what=f"{what}, {RUNS:,} runs", value=spent, budget=1000.0))
+    return rows
+
+
+def _measure_search(house: Any) -> list[Row]:
+    found = house.get("/runs/charted/log?q=step+999999").text
+    assert "1 line with" in found, "the search found nothing"
+    spent = time_ms(lambda: house.get("/runs/charted/log?q=step+999999"), repeats=5)
+    return [Row(what=f"a word searched in {LINES:,} lines, the page", value=spent, budget=1000.0)]
+
+
+def _measure_charts(house: Any) -> list[Row]:
+    count = HOURS * 3600 // EVERY_S
+    source = "/runs/charted/gauges.json?what=use"
+    begin = time.perf_counter()
+    size = len(house.get(source, accept_encoding="gzip").body)
+    first = 1000 * (time.perf_counter() - begin)
+    again = time_ms(lambda: house.get(source), repeats=3)
+    rows = [
+        Row(
+            what=f"gauges of {GPUS} GPUs, {HOURS} h, read and thinned", value=first, note=f"{size / 1000:.0f} KB packed"
+        ),
+        Row(what="the same again", value=again),
+    ]
+    drawn = _draw_in_chromium(house, count)
+    if isinstance(drawn, str):
+        return [*rows, Row(what=f"{GPUS * count:,} points drawn", value=math.nan, note=drawn)]
+    return [*rows, Row(what=f"{GPUS * count:,} points drawn", value=drawn, budget=100.0, note="in headless Chromium")]
+
+
+def _draw_in_chromium(house: Any, count: int) -> float | str:
+    program = next((one for one in CHROMIUM if Path(one).exists()), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return "skipped: pip install playwright"
+    if program is None:
+        return "skipped: no Chromium here"
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        to = quote("/runs/charted", safe="")
+        page.goto(f"http://127.0.0.1:{house.port}/enter?token={house.keys.token}&to={to}")
+        page.wait_for_selector("html[data-drawn]")
+        spent = page.evaluate(DRAW, [GPUS, count])
+        browser.close()
+    return float(spent)
+
+
+def _measure_idle(house: Any) -> Row:
+    """A page is open and nothing happens."""
+    connection = http.client.HTTPConnection("127.0.0.1", house.port, timeout=60)
+    cookie = "; ".join(f"{name}={value}" for name, value in house.cookies.items())
+    connection.request("GET", "/news", headers={"cookie": cookie})
+    connection.getresponse().read(16)
+    before, begin = _count_cpu_s(), time.monotonic()
+    time.sleep(IDLE_S)
+    share = 100 * (_count_cpu_s() - before) / (time.monotonic() - begin)
+    connection.close()
+    return Row(what="CPU while a page is open and nothing is new", value=share, unit="%", budget=1.0)
+
+
+def _count_cpu_s() -> float:
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    return spent.ru_utime + spent.ru_stime
+
+
+def _make_log() -> bytes:
+    return b"".join(b"[rank0]: epoch 3 step %d loss 0.4321 lr 0.1 812.4 img/s\n" % at for at in range(LINES))
+
+
+def _make_metrics() -> bytes:
+    begin = time.time() - HOURS * 3600
+    rows = ({"step": at, "t": begin + at * 8.64, "loss": 5 * math.exp(-at / 3000)} for at in range(10_000))
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _make_gauges() -> dict[str, bytes]:
+    per_node, begin = 4, time.time() - HOURS * 3600
+    names = [f"gpu{number}.{what}" for number in range(per_node) for what in ("use", "memory_mb", "power_w")]
+    files = {}
+    for node in range(GPUS // per_node):
+        cards = [{"uuid": f"GPU-{node}-{number}", "memory_mb": 80_000} for number in range(per_node)]
+        lines = [json.dumps({"gauges": 2, "columns": ["t", "memory_mb", *names], "gpus": cards})]
+        for at in range(HOURS * 3600 // EVERY_S):
+            lines.append(json.dumps([round(begin + at * EVERY_S, 1), 1000, *([90 + at % 9, 60_000, 400] * per_node)]))
+        files[f"gauges/n{node}.jsonl"] = ("\n".join(lines) + "\n").encode()
+    return files
+
+
+if __name__ == "__main__":
+    main()

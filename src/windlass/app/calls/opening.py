@@ -1,0 +1,87 @@
+"""The farm behind an executor: started with an empty table, found again by its name, and kept in jobs."""
+
+from collections.abc import Callable
+
+from windlass.app.calls.desk import Desk, Pace
+from windlass.app.environments.ensuring import ensure_environment
+from windlass.app.farms.asking import ask_farm, find_lead, list_pilots
+from windlass.app.farms.pilots import start_pilot
+from windlass.app.farms.starting import plan_farm, send_farm
+from windlass.app.farms.steering import open_farm
+from windlass.app.planning import Planned, Wanted, plan_run
+from windlass.app.refreshing import refresh_site
+from windlass.app.session import Session
+from windlass.core.farm.values import CALLS, FarmNeeds
+from windlass.core.record import RunRecord, RunState
+from windlass.core.watching.looks import count_pause_s
+from windlass.errors import PilotsGone, WindlassError
+
+_A_NODE = 1_000_000  # more workers than any node has: one job gets all of it
+_MOST_STARTS = 2  # of jobs in a row that ran nothing
+
+
+def start_calls(
+    session: Session, wanted: Wanted, *, needs: FarmNeeds, workers: int | None, pilots: int | None
+) -> RunRecord:
+    """Jobs that wait for calls. workers: how many calls at once; None: as many as fit on a node."""
+    if workers is None and pilots is None:
+        pilots = 1
+    farm = plan_farm(session, wanted, tasks=workers or _A_NODE, needs=needs, pilots=pilots, plan=_plan_with_environment)
+    return send_farm(session, farm, [], kind=CALLS)
+
+
+def _plan_with_environment(session: Session, wanted: Wanted) -> Planned:
+    planned = plan_run(session, wanted)
+    return planned if planned.environment is None else ensure_environment(session, wanted, planned)
+
+
+def find_calls(session: Session, name: str) -> tuple[RunRecord, int]:
+    """The farm of that name, open for calls, and how many it has."""
+    record = find_lead(session, session.store.load(name))
+    values = ask_farm(session, record, "farm_calls", {"since": {}, "most": 0}).values
+    if values["is_closed"]:
+        open_farm(session, record)
+    return record, int(values["total"])
+
+
+def make_desk(session: Session, record: RunRecord, *, is_left: Callable[[], None]) -> Desk:
+    """is_left: called when it has nothing to do any more."""
+    pace, jobs = choose_pace(session, record.site), Jobs(session, record)
+    return Desk(session, record, pace=pace, tend_pilots=jobs.tend, is_left=is_left)
+
+
+def choose_pace(session: Session, name: str) -> Pace:
+    """Files of this very machine may be looked at as often as one likes; a login node is others' too."""
+    site = session.site(name)
+    pause_s = count_pause_s(site.rules.poll_s, is_ours_alone=session.is_pocket(site))
+    if site.is_local:
+        return Pace(gather_s=0.01, least_s=0.01, most_s=0.25, pilots_s=pause_s)
+    return Pace(gather_s=0.5, least_s=pause_s, most_s=pause_s, pilots_s=pause_s)
+
+
+class Jobs:
+    """Sees to it that some job runs the calls that wait."""
+
+    def __init__(self, session: Session, record: RunRecord) -> None:
+        self._session, self._record = session, record
+        self._starts = 0
+
+    def tend(self, has_news: bool) -> WindlassError | None:
+        """has_news: calls have ended since the last time. An error: it is of no use to start more."""
+        if has_news:
+            self._starts = 0
+            return None
+        pilots = list_pilots(self._session, self._record)
+        live = [one for one in pilots if not one.state.is_final]
+        fresh = refresh_site(self._session, self._record.site, live)
+        if any(not one.state.is_final for one in fresh):
+            return None
+        last = max((*pilots, *fresh), key=lambda one: (one.created, one.updated), default=self._record)
+        if self._starts >= _MOST_STARTS:
+            return PilotsGone(
+                f"the jobs of {self._record.run_id} end without having run a call: the last one is {last.state}",
+                hint=f"windlass explain {last.run_id}",
+            )
+        self._starts += last.state is not RunState.DONE
+        start_pilot(self._session, self._record)
+        return None

@@ -1,0 +1,1 @@
+"""Farms: many tasks in a few jobs. Started, grown, looked at, steered."""

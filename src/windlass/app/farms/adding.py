@@ -1,0 +1,53 @@
+"""More tasks for a farm, and pilots where none is left to run them."""
+
+import secrets
+from collections.abc import Iterable
+
+from windlass.app.farms.asking import ask_farm, list_pilots
+from windlass.app.farms.looking import load_status
+from windlass.app.farms.pilots import start_pilot
+from windlass.app.farms.sending import pack_rows, send_pieces
+from windlass.app.refreshing import refresh_site
+from windlass.app.session import Session
+from windlass.app.shipping import send_with_contents
+from windlass.core.record import RunRecord
+from windlass.edges.host import Reply
+from windlass.errors import UsageError
+
+
+def add_tasks(
+    session: Session, record: RunRecord, rows: Iterable[bytes], kind: str, *, name: str | None = None
+) -> range:
+    """Their numbers. Asked for twice by a connection that broke, they are added once: the addition has a name.
+
+    name: given by who asks again himself; see `make_addition`.
+    """
+    packed = pack_rows(rows)
+    if not packed:
+        raise UsageError("there are no tasks to add", done="nothing was sent")
+    name = name or make_addition()
+
+    def send() -> Reply:
+        pieces = send_pieces(session.host(session.site(record.site)), record.root, packed)
+        arguments = {"root": record.root, "name": name, "kind": kind, "pieces": pieces.names, "blobs": pieces.blobs}
+        return ask_farm(session, record, "farm_add", arguments, payload=b"".join(pieces.along))
+
+    values = send_with_contents(session.tell, send).values
+    return range(values["first"], values["first"] + values["count"])
+
+
+def make_addition() -> str:
+    return f"add-{secrets.token_hex(8)}"
+
+
+def ensure_pilots(session: Session, record: RunRecord, *, most: int | None = None) -> list[RunRecord]:
+    """As many as the farm wants, where tasks wait and there are less. Those that were started now."""
+    # The queue first: where a pilot has ended by then, what it left is in the numbers.
+    pilots = refresh_site(session, record.site, list_pilots(session, record))
+    live = [one for one in pilots if not one.state.is_final]
+    status = load_status(session, record)
+    waiting = status.left - status.running
+    if status.is_closed or waiting <= 0:
+        return []
+    wanted = min(most if most is not None else status.wanted_pilots, max(1, waiting))
+    return [start_pilot(session, record) for _ in range(wanted - len(live))]

@@ -1,0 +1,63 @@
+"""Following a farm until its tasks are over, or nobody is left to run them. Stopping to follow changes nothing."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from windlass.app.farms.asking import list_pilots
+from windlass.app.farms.looking import load_status
+from windlass.app.session import Session
+from windlass.app.watching.looking import look_at_site
+from windlass.core.farm.values import FarmStatus
+from windlass.core.record import RunRecord
+from windlass.errors import ClusterUnavailable, ConnectionLost, HostUnreachable
+
+_PEEK_S = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FarmSeen:
+    status: FarmStatus
+    pilots: tuple[RunRecord, ...]
+
+    @property
+    def live(self) -> tuple[RunRecord, ...]:
+        return tuple(one for one in self.pilots if not one.state.is_final)
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Tasks are left, and no pilot that could run them."""
+        return not self.live and not self.status.is_over
+
+
+def look_at_farm(session: Session, lead: RunRecord, *, ask_queue: bool = True) -> FarmSeen:
+    """Slurm before the numbers: of a pilot that ended these are then the last ones."""
+    if ask_queue:
+        look_at_site(session, lead.site, pause_s=session.site(lead.site).rules.poll_s)
+    return FarmSeen(pilots=list_pilots(session, lead), status=load_status(session, lead))
+
+
+def follow_farm(
+    session: Session,
+    lead: RunRecord,
+    *,
+    tell: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[FarmSeen]:
+    """Each look; the last one is the end."""
+    pause_s = session.site(lead.site).rules.poll_s
+    next_look = 0.0
+    while True:
+        is_due = session.clock() >= next_look
+        try:
+            seen = look_at_farm(session, lead, ask_queue=is_due)
+        except (ConnectionLost, HostUnreachable, ClusterUnavailable) as problem:
+            tell(f"{problem.message}; trying again")
+            sleep(_PEEK_S)
+            continue
+        if is_due:
+            next_look = session.clock() + pause_s
+        yield seen
+        if seen.status.is_over or not seen.live:
+            return
+        sleep(min(_PEEK_S, pause_s))

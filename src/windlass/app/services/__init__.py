@@ -1,0 +1,1 @@
+"""Notebooks, shells and tunnels: services in a job, one module a verb."""

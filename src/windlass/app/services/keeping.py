@@ -1,0 +1,70 @@
+"""Keeping a tunnel open for as long as its run goes on: after a cut, after the laptop slept, in the next link."""
+
+import time
+from collections.abc import Callable
+
+from windlass.app.following import Update, follow
+from windlass.app.services.holding import Holder
+from windlass.app.session import Session
+from windlass.core.record import RunRecord, RunState
+from windlass.edges.local_ports import Seen, probe_port
+from windlass.edges.tunnels import Tunnel
+from windlass.errors import LoginNeeded
+
+_LOGIN_S = 10.0  # until it is tried again whether somebody has logged in
+
+Connect = Callable[[RunRecord, int | None], Tunnel | None]  # the port it had before; None: not there yet
+
+
+class Keeper:
+    """show: called when something answers, and again when the port is another. look: at every turn."""
+
+    def __init__(
+        self,
+        session: Session,
+        record: RunRecord,
+        connect: Connect,
+        *,
+        show: Callable[[Seen, int], None],
+        hear: Callable[[Update], None] = lambda update: None,
+        look: Callable[[RunRecord], None] = lambda record: None,
+        probe: Callable[[int], Seen] = probe_port,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.record = record
+        self._session, self._hear, self._look, self._sleep = session, hear, look, sleep
+        self._holder = Holder(session, record.site, lambda before: connect(self.record, before), show=show, probe=probe)
+
+    def keep(self) -> RunRecord:
+        """Until the run has ended; its record. What cannot be opened the first time is an error."""
+        try:
+            while True:
+                try:
+                    for update in follow(self._session, self.record, sleep=self._turn):
+                        self._take(update)
+                    return self.record
+                except LoginNeeded as problem:
+                    if not self._holder.was_open:
+                        raise
+                    words = f"{problem.message}: {problem.hint} in another terminal; the tunnel opens again then"
+                    self._holder.tell(words)
+                    self._sleep(_LOGIN_S)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._holder.close()
+
+    def _take(self, update: Update) -> None:
+        if update.record is not None and update.record.link != self.record.link:
+            self.close()  # the next link is another job, on other nodes
+        self.record = update.record or self.record
+        self._hear(update)
+
+    def _turn(self, seconds: float) -> None:
+        self._look(self.record)
+        if self.record.state is RunState.RUNNING:
+            self._holder.turn()
+        else:
+            self.close()
+        self._sleep(seconds)

@@ -1,0 +1,146 @@
+"""A search by Optuna: what trials told is told to the study, hopeless ones are ended, new ones are asked for.
+
+Trials and tasks have the same numbers: after a crash what was asked for and not added is added, and nothing is asked
+for twice.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from windlass.app.farms.adding import add_tasks
+from windlass.app.farms.steering import close_farm, stop_tasks
+from windlass.app.session import Session
+from windlass.app.sweeps.keeping import PilotKeeper
+from windlass.app.sweeps.looking import SweepReader, make_seen
+from windlass.core.farm.values import COMMANDS
+from windlass.core.record import RunRecord
+from windlass.core.sweep.card import SweepCard, make_rows
+from windlass.core.sweep.seen import SweepSeen
+from windlass.core.sweep.trials import Trial, TrialState
+from windlass.core.sweep.wish import list_dimensions
+from windlass.edges.study import Study
+from windlass.edges.sweep_files import find_memory
+from windlass.errors import StoreError, UsageError
+
+_PAUSE_S = 5.0
+_PAUSE_HERE_S = 0.5
+_LATE_S = 30.0  # so long after its end the number of a trial may still come in, on file systems that cache
+
+
+@dataclass
+class Driver:
+    session: Session
+    reader: SweepReader
+    study: Study
+    _reported: dict[int, set[float]] = field(default_factory=dict)
+    _stopped: set[int] = field(default_factory=set)
+    _late: dict[int, float] = field(default_factory=dict)
+    keeper: PilotKeeper = field(default_factory=PilotKeeper)
+
+    def step(self) -> tuple[tuple[Trial, ...], bool]:
+        """One look, and what follows from it: all trials, and whether the search is over."""
+        trials = self.reader.look()
+        card = self.reader.card
+        assert card is not None
+        left = self.study.list_open()
+        if card.sweep.prune is not None:
+            self._stop(self._report(trials, left))
+        self._tell(trials, left)
+        left = self.study.list_open()
+        self._ask(card, trials, left)
+        is_over = self.study.count >= (card.sweep.trials or 0) and not self.study.list_open()
+        if not is_over:
+            self.keeper.keep(self.reader)
+        return trials, is_over
+
+    def _report(self, trials: tuple[Trial, ...], left: frozenset[int]) -> list[int]:
+        """Which of those that run are hopeless. Judged at each step, as Optuna alone does it."""
+        measures = self.reader.measures
+        assert measures is not None
+        hopeless = []
+        for trial in trials:
+            curve = measures.curves.get(trial.number)
+            if trial.number not in left or trial.number in self._stopped or curve is None:
+                continue
+            known = self._reported.setdefault(trial.number, set())
+            for step in sorted(curve.steps.keys() - known):
+                self.study.report(trial.number, step, curve.steps[step])
+                known.add(step)
+                if trial.state is TrialState.RUNNING and self.study.is_hopeless(trial.number):
+                    hopeless.append(trial.number)
+                    break
+        return hopeless
+
+    def _tell(self, trials: tuple[Trial, ...], left: frozenset[int]) -> None:
+        for trial in trials:
+            if trial.number in left and trial.state.is_over and not self._may_come_later(trial):
+                self.study.tell(trial.number, trial.state, trial.metric)
+
+    def _may_come_later(self, trial: Trial) -> bool:
+        """It ended well, and its number is not here yet."""
+        if trial.state is not TrialState.DONE or trial.metric is not None:
+            return False
+        site = self.session.site(self.reader.record.site)
+        now = time.monotonic()
+        since = self._late.setdefault(trial.number, now)
+        return not site.is_local and now - since < _LATE_S
+
+    def _stop(self, hopeless: list[int]) -> None:
+        if hopeless:
+            stop_tasks(self.session, self.reader.record, hopeless)
+            self._stopped.update(hopeless)
+
+    def _ask(self, card: SweepCard, trials: tuple[Trial, ...], left: frozenset[int]) -> None:
+        """First what was asked for before a crash and never sent."""
+        sweep, space = card.sweep, list_dimensions(card.sweep)
+        for number in sorted(left - {one.number for one in trials}):
+            self.study.complete(number, space, seed=sweep.seed or 0)
+        count = min(sweep.parallel - len(left), (sweep.trials or 0) - self.study.count)
+        for _ in range(count):
+            self.study.ask(space)
+        new = self.study.list_values()[len(trials) :]
+        if not new:
+            return
+        added = add_tasks(self.session, self.reader.record, make_rows(sweep, len(trials), new), COMMANDS)
+        if added.start != len(trials):
+            raise StoreError(
+                f"somebody else added tasks to {self.reader.record.run_id}: its trials have other numbers now",
+                hint="begin another sweep",
+            )
+
+
+def open_study(session: Session, card: SweepCard, record: RunRecord) -> Study:
+    if card.study is None or not Path(card.study).exists():
+        raise UsageError(
+            f"the study of {record.run_id} is not on this machine: {card.study}",
+            hint="go on where it was begun, or copy that file here",
+        )
+    memory = find_memory(session.folders, card.token)
+    return Study(Path(card.study), card.token, card.sweep, memory=memory)
+
+
+def drive(
+    session: Session,
+    record: RunRecord,
+    *,
+    show: Callable[[SweepSeen], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> SweepSeen:
+    """Until all trials are over; then the farm is closed, and its pilots leave."""
+    reader = SweepReader(session=session, record=record)
+    reader.look()
+    assert reader.card is not None
+    study = open_study(session, reader.card, record)
+    driver = Driver(session=session, reader=reader, study=study)
+    pause_s = _PAUSE_HERE_S if session.site(record.site).is_local else _PAUSE_S
+    while True:
+        trials, is_over = driver.step()
+        if is_over:
+            close_farm(session, record)
+            seen = make_seen(reader, trials, by_optuna=study.measure_importance())
+            show(seen)
+            return seen
+        show(make_seen(reader, trials))
+        sleep(pause_s)

@@ -1,0 +1,138 @@
+"""Where a sweep stands: its trials, what they told, how they ended. Read again and again, only what is new is asked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from windlass.app.farms.asking import ask_farm
+from windlass.app.farms.looking import START, load_results, load_tasks
+from windlass.app.session import Session
+from windlass.core.farm.values import FarmStatus, TaskResult, TaskState, read_status
+from windlass.core.record import RunRecord
+from windlass.core.sweep.card import SweepCard, read_card, read_values
+from windlass.core.sweep.importance import NAME as OWN_MEASURE
+from windlass.core.sweep.importance import measure_importance
+from windlass.core.sweep.measures import MeasureReader
+from windlass.core.sweep.seen import SweepSeen
+from windlass.core.sweep.trials import Trial, TrialState
+from windlass.core.sweep.values import Value
+from windlass.edges.host import Request, expect
+from windlass.edges.sweep_files import save_seen
+from windlass.errors import RunFolderGone
+from windlass_job import wire
+
+_MOST_AT_ONCE = 8 << 20  # bytes of one file
+_STATES = {
+    TaskState.DONE: TrialState.DONE,
+    TaskState.STOPPED: TrialState.STOPPED,
+    TaskState.TRIED: TrialState.WAITING,
+}
+
+
+@dataclass
+class SweepReader:
+    """Of one sweep. `look` asks the site; what it has read before is kept."""
+
+    session: Session
+    record: RunRecord
+    card: SweepCard | None = None
+    status: FarmStatus | None = None
+    measures: MeasureReader | None = None
+    values: list[dict[str, Value]] = field(default_factory=list)  # by the number of the trial
+    _ended: dict[int, TaskResult] = field(default_factory=dict)
+    _read: dict[str, int] = field(default_factory=dict)  # bytes of each file of numbers
+
+    def __post_init__(self) -> None:
+        self._cursor = START
+
+    def look(self) -> tuple[Trial, ...]:
+        """All trials. Ends before numbers: what a trial told is written before its end is."""
+        told = ask_farm(self.session, self.record, "farm_look").values
+        self.card = read_card(told["card"], self.record.run_id)
+        self.status = read_status(self.record.run_id, told)
+        ended, self._cursor = load_results(self.session, self.record, self._cursor)
+        for one in sorted(ended, key=lambda one: one.start + one.seconds):
+            self._ended[one.task] = one
+        tasks = load_tasks(self.session, self.record, len(self.values), self.status.total)
+        self.values += [read_values(one) for one in tasks]
+        if self.measures is None or self.measures.metric != self.card.sweep.metric:
+            self.measures, self._read = MeasureReader(self.card.sweep.metric), {}
+        self._read_measures(self.measures)
+        return tuple(self._make_trials(self.status, self.measures))
+
+    def _make_trials(self, status: FarmStatus, measures: MeasureReader) -> Iterator[Trial]:
+        running = {task.task: task.start for one in status.pilots if one.is_alive for task in one.running}
+        for number, values in enumerate(self.values):
+            ended, curve = self._ended.get(number), measures.curves.get(number)
+            state = TrialState.WAITING if ended is None else _STATES.get(ended.state, TrialState.FAILED)
+            if number in running and (ended is None or running[number] > ended.start + 0.2):
+                state, ended = TrialState.RUNNING, None
+            yield Trial(
+                number=number,
+                values=values,
+                state=state,
+                metric=curve.newest if curve else None,
+                seconds=ended.seconds if ended else None,
+                code=ended.code if ended else None,
+                last_line=ended.last_line if ended else "",
+            )
+
+    def _read_measures(self, measures: MeasureReader) -> None:
+        """pilots/*.met, each from where it was read to."""
+        host = self.session.host(self.session.site(self.record.site))
+        folder = f"{self.record.folder}/{wire.FARM}/pilots"
+        while True:
+            ask = Request(operation="list_files", arguments={"folder": folder, "patterns": ["*.met"]}, idempotent=True)
+            listed = host.ask([ask])[0]
+            if not listed.ok:
+                return  # no pilot has begun
+            grown = [one for one in listed.values["files"] if one["size"] > self._read.get(one["path"], 0)]
+            if not grown:
+                return
+            asks = [
+                Request(
+                    operation="read",
+                    arguments={
+                        "path": f"{folder}/{one['path']}",
+                        "from_byte": self._read.get(one["path"], 0),
+                        "limit": _MOST_AT_ONCE,
+                    },
+                    idempotent=True,
+                )
+                for one in grown
+            ]
+            for one, reply in zip(grown, host.ask(asks), strict=True):
+                expect(reply, RunFolderGone, f"the numbers of {self.record.run_id} cannot be read")
+                measures.add(one["path"], reply.payload)
+                self._read[one["path"]] = self._read.get(one["path"], 0) + len(reply.payload)
+            if all(len(self._read) and self._read[one["path"]] >= one["size"] for one in grown):
+                return
+
+
+def look_at_sweep(session: Session, record: RunRecord) -> SweepSeen:
+    reader = SweepReader(session=session, record=record)
+    return make_seen(reader, reader.look())
+
+
+def make_seen(
+    reader: SweepReader, trials: tuple[Trial, ...], *, by_optuna: dict[str, float] | None = None
+) -> SweepSeen:
+    """Kept on this laptop too, for the dashboard. by_optuna: what its study says of each name's weight."""
+    assert reader.card is not None
+    assert reader.measures is not None
+    shares, measure = by_optuna or measure_importance(trials), OWN_MEASURE
+    if by_optuna:
+        from windlass.edges.study import describe_importance  # imports the library, which takes half a second
+
+        measure = describe_importance()
+    seen = SweepSeen(
+        sweep_id=reader.record.run_id,
+        site=reader.record.site,
+        sweep=reader.card.sweep,
+        trials=trials,
+        asked=reader.session.clock(),
+        importance=tuple(sorted(shares.items(), key=lambda pair: -pair[1])),
+        importance_by=measure if shares else "",
+        told=tuple(sorted(reader.measures.names)),
+    )
+    save_seen(reader.session.folders, seen)
+    return seen

@@ -1,0 +1,113 @@
+"""`sweep resume`: more trials, another range, and on after any crash. What was tried is not tried again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from windlass.app.farms.adding import add_tasks, ensure_pilots
+from windlass.app.farms.asking import ask_farm
+from windlass.app.farms.steering import open_farm
+from windlass.app.session import Session
+from windlass.app.sweeps.driving import open_study
+from windlass.app.sweeps.looking import SweepReader
+from windlass.app.sweeps.starting import list_trials
+from windlass.core.codec import to_json
+from windlass.core.farm.values import COMMANDS
+from windlass.core.record import RunRecord
+from windlass.core.sweep.card import SweepCard, make_about, make_rows
+from windlass.core.sweep.space import MOST_TRIALS, Kind, read_dimension
+from windlass.core.sweep.values import Value, format_value
+from windlass.core.sweep.wish import Method, Sweep
+from windlass.edges.host import Request, expect
+from windlass.errors import SiteNotReady, UsageError
+from windlass_job import wire
+
+
+@dataclass(frozen=True, kw_only=True)
+class More:
+    """What is to be different from now on."""
+
+    trials: int | None = None  # so many more
+    space: Mapping[str, str] = field(default_factory=dict)  # other values of these names
+    table: str | None = None  # of a sweep by table: rows that are not tried yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumed:
+    added: int  # trials that are in the farm now and were not; a search adds its own later
+    pilots: tuple[RunRecord, ...]  # started now
+    sweep: Sweep
+
+
+def resume_sweep(session: Session, record: RunRecord, more: More) -> Resumed:
+    """First the card, then the trials: after a crash between them the same call adds what is missing."""
+    reader = SweepReader(session=session, record=record)
+    reader.look()
+    card = reader.card
+    assert card is not None
+    changed = replace(card, sweep=change(card.sweep, more, len(reader.values)))
+    if changed.sweep.method is Method.OPTUNA:
+        open_study(session, card, record)  # tells before anything changes that it is not here
+    if changed != card:
+        _save_card(session, record, changed)
+    if reader.status is not None and reader.status.is_closed:
+        open_farm(session, record)
+    added = _add(session, record, changed, reader.values)
+    return Resumed(added=added, pilots=tuple(ensure_pilots(session, record)), sweep=changed.sweep)
+
+
+def change(sweep: Sweep, more: More, count: int) -> Sweep:
+    """count: of trials that there are."""
+    _check(sweep, more)
+    trials = sweep.trials
+    if more.trials is not None:
+        trials = max(count, sweep.trials or 0) + more.trials
+        if trials > MOST_TRIALS:
+            raise UsageError(f"a sweep has at most {MOST_TRIALS:,} trials", hint="begin another one")
+    return replace(sweep, trials=trials, space={**sweep.space, **more.space}, table=more.table or sweep.table)
+
+
+def _check(sweep: Sweep, more: More) -> None:
+    for name, text in more.space.items():
+        if name not in sweep.space:
+            known = ", ".join(sweep.space) or "none"
+            raise UsageError(f"this sweep has no values of {name}", hint=f"it has {known}; another one begins anew")
+        old, new = read_dimension(name, sweep.space[name]), read_dimension(name, text)
+        fixed = old.kind is not new.kind or old.is_log is not new.is_log or old.choices != new.choices
+        if sweep.method is Method.OPTUNA and fixed and (old.kind is not new.kind or old.kind is Kind.CHOICES):
+            raise UsageError(
+                f"Optuna cannot go on with other values of {name}: a range may change, a list may not",
+                hint="begin another sweep",
+            )
+    if more.trials is not None and sweep.method in (Method.GRID, Method.TABLE):
+        raise UsageError(f"a {sweep.method} has as many trials as it has", hint="give it more values: lr=…")
+    if more.table is not None and sweep.method is not Method.TABLE:
+        raise UsageError(f"the trials of this sweep come from {sweep.method}, not from a table", hint="without --table")
+
+
+def _add(session: Session, record: RunRecord, card: SweepCard, tried: list[dict[str, Value]]) -> int:
+    sweep = card.sweep
+    project = Path(record.project or ".")
+    if sweep.method is Method.RANDOM:
+        new = list_trials(sweep, project, first=len(tried))
+    elif sweep.method is Method.OPTUNA:
+        new = []
+    else:
+        known = {_make_key(one) for one in tried}
+        new = [one for one in list_trials(sweep, project) if _make_key(one) not in known]
+    if new:
+        add_tasks(session, record, make_rows(sweep, len(tried), new), COMMANDS)
+    return len(new)
+
+
+def _make_key(values: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, format_value(value)) for name, value in values.items()))
+
+
+def _save_card(session: Session, record: RunRecord, card: SweepCard) -> None:
+    told = ask_farm(session, record, "farm_look").values["card"]
+    content = to_json({**told, **make_about(card)})
+    file = {"path": f"{record.folder}/{wire.FARM}/{wire.FARM_CARD}", "bytes": len(content)}
+    request = Request(operation="write", arguments={"files": [file]}, payload=content, idempotent=True)
+    reply = session.host(session.site(record.site)).ask([request])[0]
+    expect(reply, SiteNotReady, f"the sweep {record.run_id} cannot be changed")

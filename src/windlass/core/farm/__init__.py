@@ -1,0 +1,1 @@
+"""Farms: tables of tasks, and the few jobs that run them."""

@@ -1,0 +1,107 @@
+"""What became of every task, as one table; failures by what they said; how fast it goes."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from windlass.core.farm.values import FarmStatus, TaskResult, TaskState
+
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?")
+_MANY = 1000  # of the last ends, by which the pace is told
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Of one task, after all its attempts so far."""
+
+    last: TaskResult
+    tries: int  # that ended, in all its lives
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureGroup:
+    """Tasks that ended with the same words, but for numbers."""
+
+    code: int
+    state: TaskState
+    words: str  # of the first of them
+    tasks: tuple[int, ...]
+
+
+def fold_results(results: Iterable[TaskResult], before: Mapping[int, Outcome] | None = None) -> dict[int, Outcome]:
+    """By task; of several ends the one that counts: a success, else the latest."""
+    folded = dict(before or {})
+    for one in results:
+        known = folded.get(one.task)
+        if known is None:
+            folded[one.task] = Outcome(last=one, tries=1)
+            continue
+        is_newer = known.last.state is not TaskState.DONE and (
+            one.state is TaskState.DONE or one.start + one.seconds >= known.last.start + known.last.seconds
+        )
+        folded[one.task] = Outcome(last=one if is_newer else known.last, tries=known.tries + 1)
+    return folded
+
+
+def group_failures(outcomes: Mapping[int, Outcome]) -> tuple[FailureGroup, ...]:
+    """The largest first."""
+    groups: dict[tuple[int, str], list[TaskResult]] = {}
+    for one in outcomes.values():
+        if one.last.state not in (TaskState.DONE, TaskState.TRIED):
+            key = (one.last.code, _NUMBER.sub("#", one.last.last_line))
+            groups.setdefault(key, []).append(one.last)
+    made = (
+        FailureGroup(
+            code=code,
+            state=some[0].state,
+            words=some[0].last_line,
+            tasks=tuple(sorted(one.task for one in some)),
+        )
+        for (code, _), some in groups.items()
+    )
+    return tuple(sorted(made, key=lambda one: (-len(one.tasks), one.tasks)))
+
+
+def count_states(outcomes: Mapping[int, Outcome]) -> Counter[TaskState]:
+    return Counter(one.last.state for one in outcomes.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    rate: float  # tasks a second
+    end: float  # when the last one would end
+
+
+def find_pace(status: FarmStatus, outcomes: Mapping[int, Outcome], now: float) -> Pace | None:
+    """By the tasks that ended last; None: too few, or nobody works."""
+    if not status.running or not status.left:
+        return None
+    ends = sorted(one.last.start + one.last.seconds for one in outcomes.values())[-_MANY:]
+    recent = [one for one in ends if one <= now]
+    if len(recent) < 2 or recent[0] >= now:
+        return None
+    rate = len(recent) / (now - recent[0])
+    return Pace(rate=rate, end=now + status.left / rate)
+
+
+def format_tasks(tasks: Sequence[int]) -> str:
+    """3, 5-9 and 12"""
+    parts: list[list[int]] = []
+    for task in tasks:
+        if parts and parts[-1][-1] == task - 1:
+            parts[-1][1:] = [task]
+        else:
+            parts.append([task])
+    return ",".join("-".join(map(str, one)) for one in parts)
+
+
+def read_tasks(text: str) -> list[int]:
+    """What `format_tasks` writes; ValueError for anything else."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ValueError(part)
+        found.update(range(int(first), int(last or first) + 1))
+    return sorted(found)

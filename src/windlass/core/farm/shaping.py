@@ -1,0 +1,85 @@
+"""A run file as a pilot takes it: its environment and place all, and of its size what tasks need."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+from windlass.core.farm.sizing import PilotSize
+from windlass.core.job import make_code_folder
+from windlass.core.launch import Launcher
+from windlass.core.plan import Plan
+from windlass.core.run import Checkpoint, Resources, RunSpec
+from windlass.core.shell import quote
+from windlass_job import wire
+
+STOP_SIGNAL = "TERM"
+_OF_THE_PLACE = (
+    "gpu",
+    "constraint",
+    "reservation",
+    "dependency",
+    "exclude",
+    "account",
+    "partition",
+    "qos",
+    "link_time",
+)
+
+
+def shape_pilot(spec: RunSpec, size: PilotSize) -> RunSpec:
+    """A link that ends without the words that all is over was cut, and the next one goes on."""
+    kept = {name: getattr(spec.resources, name) for name in _OF_THE_PLACE}
+    resources = Resources(
+        **kept,
+        nodes=size.nodes,
+        gpus_per_node=size.gpus or None,
+        processes_per_node=1,
+        cpus=size.cpus,
+        memory_mb=size.memory_mb,
+        time=size.time,
+        exclusive=size.is_exclusive or None,
+    )
+    return replace(
+        spec,
+        command=make_pilot_command(None),
+        launcher="single" if size.nodes == 1 else "srun",
+        resources=resources,
+        checkpoint=Checkpoint(
+            signal=STOP_SIGNAL,
+            notice=spec.checkpoint.notice or timedelta(seconds=60),
+            max_links=spec.checkpoint.max_links,
+            done_pattern=wire.FARM_OVER,
+            restart=False,
+            chain=spec.checkpoint.chain,
+        ),
+        network_test=False,
+        bring_back=(),
+        bring_back_every=None,
+    )
+
+
+def make_pilot_command(lead: tuple[str, str] | None) -> str:
+    """lead: folder and working folder of the run whose farm it is; None: its own."""
+    place = f'"${wire.ENV_RUN_DIR}"' if lead is None else quote(lead[0])
+    enter = "" if lead is None else f"cd {quote(make_code_folder(*lead))} && "
+    zipped = f'"${wire.ENV_RUN_DIR}"/{quote(wire.JOB_ZIP)}'
+    return f"{enter}exec python3 -I {zipped} {wire.FARM_VERB} --farm {place}/{wire.FARM} --stop-signal {STOP_SIGNAL}"
+
+
+def make_pilot_plan(lead: Plan, run_id: str, launchers: Mapping[str, Launcher]) -> Plan:
+    """One more pilot of the same kind, from the beginning."""
+    folder = f"{lead.folder.rsplit('/', 1)[0]}/{run_id}"
+    plan = replace(
+        lead,
+        run_id=run_id,
+        folder=folder,
+        number=1,
+        first_link=1,
+        workdir=".",
+        command=make_pilot_command((lead.folder, lead.workdir)),
+        kept={},
+        dependency=None,
+        reasons=(),
+    )
+    launcher = launchers[plan.launcher]
+    return replace(plan, argv=launcher.make_argv(plan), launch_env=dict(sorted(launcher.make_env(plan).items())))

@@ -1,0 +1,186 @@
+"""How many pilots, how large and how long: from what tasks need and what a site gives. Each choice with its reason."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from windlass.core.farm.values import FarmNeeds
+from windlass.core.plan import Reason
+from windlass.core.units import format_human_duration
+from windlass.errors import PlanError
+
+_WORTH = timedelta(minutes=10)  # of work for each task at once: a wait in a queue must pay
+_TIME = timedelta(hours=8)  # of a pilot whose tasks' time nobody said
+_MARGIN = 1.25
+_START = timedelta(minutes=5)
+_MOST_PILOTS = 16  # unless the user says more: centres want few jobs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """One node where pilots go, and what limits there are. None: not known."""
+
+    cpus: int | None = None
+    gpus: int = 0
+    memory_mb: int | None = None
+    nodes: int | None = None  # of that kind
+    whole_nodes: bool = False
+    is_one_machine: bool = False  # nodes are only pretended
+    longest: timedelta | None = None  # of one job
+    notice: timedelta = timedelta(seconds=60)  # kept at the end of each
+    jobs: tuple[tuple[int, str], ...] = ()  # how many jobs at once, and whose limit that is
+    caps: tuple[tuple[str, int, str], ...] = ()  # how much of "cpu", "gres/gpu", "node", "mem" at once, and whose
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the user says of pilots himself."""
+
+    pilots: int | None = None
+    nodes: int | None = None  # of one pilot
+    time: timedelta | None = None  # of one pilot, all its links
+
+
+@dataclass(frozen=True, kw_only=True)
+class PilotSize:
+    pilots: int
+    slots: int  # tasks at once on one node
+    nodes: int = 1  # of one pilot
+    cpus: int = 1  # of one node
+    gpus: int = 0
+    memory_mb: int | None = None
+    time: timedelta | None = None
+    is_exclusive: bool = False
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def at_once(self) -> int:
+        return self.pilots * self.nodes * self.slots
+
+
+def choose_size(tasks: int, needs: FarmNeeds, room: Room, asked: Asked) -> PilotSize:
+    """Raises PlanError where a task fits nowhere."""
+    _refuse_misfit(needs, room)
+    most = count_slots(needs, room)
+    wanted, why = _count_wanted(tasks, needs)
+    nodes = asked.nodes or 1
+    slots = most if most is not None and (room.whole_nodes or nodes > 1) else max(1, min(most or 1, wanted))
+    size = PilotSize(
+        pilots=1,
+        nodes=nodes,
+        slots=slots,
+        cpus=_count_cpus(slots, needs, room),
+        gpus=-(-slots // needs.share) * needs.gpus if needs.gpus else 0,
+        memory_mb=slots * needs.memory_mb or None,
+        is_exclusive=False,
+    )
+    pilots, pilots_why = _count_pilots(size, wanted, room, asked)
+    size = replace(size, pilots=pilots)
+    time, time_why = _choose_time(tasks, needs, room, asked, at_once=size.at_once)
+    reasons = (
+        Reason(field="tasks at once", value=str(size.at_once), why=_tell_fit(needs, size, room, why)),
+        Reason(field="pilots", value=str(pilots), why=pilots_why),
+        Reason(field="pilot's time", value=format_human_duration(time), why=time_why),
+    )
+    return replace(size, time=time, reasons=reasons)
+
+
+def count_slots(needs: FarmNeeds, room: Room) -> int | None:
+    """How many tasks one node holds; None: not known."""
+    fits = []
+    if room.cpus is not None:
+        fits.append(room.cpus // needs.cpus)
+    if needs.gpus and room.gpus:
+        fits.append(room.gpus // needs.gpus * needs.share)
+    if needs.memory_mb and room.memory_mb is not None:
+        fits.append(room.memory_mb // needs.memory_mb)
+    return max(1, min(fits)) if fits else None
+
+
+def _refuse_misfit(needs: FarmNeeds, room: Room) -> None:
+    if room.is_one_machine:
+        return  # it takes what there is
+    told = (("CPUs", needs.cpus, room.cpus), ("GPUs", needs.gpus, room.gpus), ("MB", needs.memory_mb, room.memory_mb))
+    for word, wanted, there in told:
+        if there is not None and wanted > there:
+            raise PlanError(
+                f"a task that needs {wanted} {word} fits on no node here: it has {there}",
+                hint="ask for less for each task, or name another partition",
+                about="farm",
+            )
+    if needs.task_time and room.longest and needs.task_time > room.longest - room.notice:
+        raise PlanError(
+            f"a task of {format_human_duration(needs.task_time)} does not fit into a job of at most"
+            f" {format_human_duration(room.longest)}, whose last {format_human_duration(room.notice)} are for its end",
+            hint="a task that saves and goes on is a run of its own: windlass run",
+            about="farm",
+        )
+
+
+def _count_wanted(tasks: int, needs: FarmNeeds) -> tuple[int, str]:
+    """How many at once would be good."""
+    if needs.task_time is None or needs.task_time >= _WORTH:
+        return max(1, tasks), f"{tasks} tasks"
+    wanted = max(1, -(-tasks * needs.task_time // _WORTH))
+    each = format_human_duration(needs.task_time)
+    return wanted, f"{tasks} tasks of {each}: {format_human_duration(_WORTH)} of work for each place"
+
+
+def _count_cpus(slots: int, needs: FarmNeeds, room: Room) -> int:
+    asked = slots * needs.cpus
+    if room.cpus is None:
+        return asked
+    return room.cpus if room.whole_nodes else min(asked, room.cpus)
+
+
+def _count_pilots(size: PilotSize, wanted: int, room: Room, asked: Asked) -> tuple[int, str]:
+    needed = max(1, -(-wanted // (size.slots * size.nodes)))
+    if asked.pilots is not None:
+        return _cut(asked.pilots, "as you say", _list_caps(size, room))
+    if room.is_one_machine:
+        return 1, "one machine: one pilot has all of it"
+    limits = [(_MOST_PILOTS, "a few jobs do; --pilots says more"), *_list_caps(size, room)]
+    if room.nodes is not None:
+        limits.append((max(1, room.nodes // size.nodes), f"there are {room.nodes} such nodes"))
+    return _cut(needed, f"{size.slots * size.nodes} tasks at once in each", limits)
+
+
+def _cut(wanted: int, why: str, limits: Iterable[tuple[int, str]]) -> tuple[int, str]:
+    most, whose = min(limits, default=(wanted, ""))
+    return (wanted, why) if wanted <= most else (max(1, most), whose)
+
+
+def _list_caps(size: PilotSize, room: Room) -> Iterable[tuple[int, str]]:
+    yield from ((most, whose) for most, whose in room.jobs)
+    takes = {"cpu": size.cpus, "gres/gpu": size.gpus, "node": 1, "mem": size.memory_mb or 0}
+    for name, most, whose in room.caps:
+        if takes.get(name):
+            yield most // (takes[name] * size.nodes), whose
+
+
+def _choose_time(tasks: int, needs: FarmNeeds, room: Room, asked: Asked, *, at_once: int) -> tuple[timedelta, str]:
+    if asked.time is not None:
+        return asked.time, "as you say"
+    if needs.task_time is None:
+        time = min(_TIME, room.longest) if room.longest else _TIME
+        return time, "how long a task takes is not said (--time); a pilot leaves when no task is left"
+    rounds = max(1, -(-tasks // at_once))
+    time = _round_up(rounds * needs.task_time * _MARGIN + _START)
+    word = "round" if rounds == 1 else "rounds"
+    return time, f"{rounds} {word} of {format_human_duration(needs.task_time)} and a quarter more"
+
+
+def _round_up(time: timedelta) -> timedelta:
+    step = timedelta(minutes=1) if time < timedelta(hours=1) else timedelta(minutes=15)
+    return -(-time // step) * step
+
+
+def _tell_fit(needs: FarmNeeds, size: PilotSize, room: Room, why: str) -> str:
+    parts = [f"{needs.cpus} CPU{'s' if needs.cpus > 1 else ''}"]
+    if needs.gpus:
+        parts.append(f"{needs.gpus} GPU{'s' if needs.gpus > 1 else ''}")
+        parts += [f"{needs.share} on a GPU"] if needs.share > 1 else []
+    if needs.memory_mb:
+        parts.append(f"{needs.memory_mb} MB")
+    there = f" of {room.cpus} CPUs" if room.cpus else ""
+    return f"{why}; each takes {', '.join(parts)}, so {size.slots} fit on a node{there}"

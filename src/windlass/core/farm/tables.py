@@ -1,0 +1,161 @@
+"""Texts read into tasks: a command a line, a value a line, CSV, JSON lines. All that is wrong is told with its line."""
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+
+from windlass.core.farm.quoting import find_open
+from windlass.core.farm.rows import Task
+from windlass.core.farm.templates import Value
+from windlass.core.shell import quote
+from windlass.errors import PlanError, TasksInvalid
+
+_MOST_TOLD = 10
+_LONGEST = 100_000  # bytes of a command; the kernel takes no argument above 131,071
+
+
+def read_commands(data: bytes, what: str) -> list[Task]:
+    """One a line."""
+    tasks, problems = [], []
+    for number, line in _read_lines(data, what):
+        problem = _judge_command(line)
+        if problem is not None:
+            problems.append((number, problem))
+        tasks.append(Task(command=line))
+    _refuse(problems, what)
+    if not tasks:
+        raise TasksInvalid(f"{what} has no tasks: it is empty", done="nothing was sent")
+    return tasks
+
+
+def _judge_command(line: str) -> str | None:
+    text = line.strip()
+    if not text or text.startswith("#"):
+        return "there is no command: each line is one task"
+    if len(line) > _LONGEST:
+        return f"{len(line)} characters are too many for a command"
+    if text[0] in "-+":
+        return f"it begins with {text[0]!r}, which bash takes for an option"
+    return find_open(line)
+
+
+def read_values(data: bytes, what: str, *, separator: str = "\t") -> list[Value]:
+    """One a line; {1} {2} are what is between separators."""
+    found, problems = [], []
+    for number, line in _read_lines(data, what):
+        if not line.strip():
+            problems.append((number, "it is empty: each line is the value of one task"))
+        found.append(Value(whole=line, columns=tuple(line.split(separator))))
+    _refuse(problems, what)
+    return found
+
+
+def make_products(sources: Sequence[Sequence[str]]) -> list[Value]:
+    """As `::: a b ::: 1 2`: each of the first with each of the second."""
+    empty = [number for number, one in enumerate(sources, 1) if not one]
+    if empty:
+        raise TasksInvalid("behind ::: there is no value", done="nothing was sent")
+    for value in itertools.chain(*sources):
+        _check_value(value)
+    return [Value(whole=" ".join(one), columns=one) for one in itertools.product(*sources)]
+
+
+def _check_value(value: str) -> None:
+    try:
+        quote(value)
+    except PlanError as problem:
+        raise TasksInvalid(problem.message, done="nothing was sent") from problem
+
+
+def read_csv(data: bytes, what: str, *, separator: str = ",") -> list[Value]:
+    """The first line has the names."""
+    lines = csv.reader(io.StringIO(_decode(data, what), newline=""), delimiter=separator, strict=True)
+    try:
+        head = next(lines, [])
+        names = tuple(name.strip() for name in head)
+        _check_names(names, what)
+        found, problems = [], []
+        for row in lines:
+            if len(row) != len(names):
+                problems.append((lines.line_num, f"{len(row)} columns; the first line has {len(names)}"))
+                continue
+            found.append(Value(whole=None, columns=tuple(row), names=names))
+    except csv.Error as problem:
+        raise TasksInvalid(f"{what}:{lines.line_num}: {problem}", done="nothing was sent") from problem
+    _refuse(problems, what)
+    return found
+
+
+def _check_names(names: tuple[str, ...], what: str) -> None:
+    if not any(names):
+        raise TasksInvalid(f"{what} has no tasks: it is empty", done="nothing was sent")
+    if not all(names) or len(set(names)) < len(names):
+        raise TasksInvalid(f"{what}:1: columns need names that differ: {', '.join(names)}", done="nothing was sent")
+
+
+def read_json_lines(data: bytes, what: str) -> list[Value]:
+    """An object a line; the first one says which names there are."""
+    found: list[Value] = []
+    problems = []
+    for number, line in _read_lines(data, what):
+        try:
+            told = json.loads(line, parse_float=str, parse_int=str)
+            names, columns = _read_object(told)
+        except (ValueError, RecursionError) as problem:
+            problems.append((number, str(problem)))
+            continue
+        if found and set(names) != set(found[0].names):
+            problems.append((number, f"it has {', '.join(names)}; the first line has {', '.join(found[0].names)}"))
+            continue
+        found.append(Value(whole=None, columns=columns, names=names))
+    _refuse(problems, what)
+    return found
+
+
+def _read_object(told: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if not isinstance(told, dict) or not told:
+        raise ValueError("no object with names and values")
+    for name, value in told.items():
+        if isinstance(value, dict | list):
+            raise ValueError(f"the value of {name!r} is no text and no number")
+    texts = {None: "", True: "true", False: "false"}
+    return tuple(told), tuple(texts[one] if one is None or isinstance(one, bool) else one for one in told.values())
+
+
+def _read_lines(data: bytes, what: str) -> Iterator[tuple[int, str]]:
+    """Without their ends; empty ones at the end are no lines."""
+    text = _decode(data, what).rstrip("\r\n")
+    if text:
+        yield from ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
+
+
+def _decode(data: bytes, what: str) -> str:
+    place = data.find(b"\0")
+    if place >= 0:
+        raise TasksInvalid(f"{what}:{_count_line(data, place)}: it holds a zero byte", done="nothing was sent")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise TasksInvalid(
+            f"{what}:{_count_line(data, problem.start)}: this is no UTF-8: {data[problem.start : problem.end]!r}",
+            hint="iconv -f latin1 -t utf-8 FILE",
+            done="nothing was sent",
+        ) from problem
+
+
+def _count_line(data: bytes, place: int) -> int:
+    return data.count(b"\n", 0, place) + 1
+
+
+def _refuse(problems: Sequence[tuple[int, str]], what: str) -> None:
+    if not problems:
+        return
+    more = [f"… and {len(problems) - _MOST_TOLD} more"] if len(problems) > _MOST_TOLD else []
+    lines = "line" if len(problems) == 1 else "lines"
+    raise TasksInvalid(
+        f"{len(problems)} {lines} of {what} cannot be tasks",
+        details=[*(f"{what}:{number}: {problem}" for number, problem in problems[:_MOST_TOLD]), *more],
+        done="nothing was sent",
+    )

@@ -1,0 +1,115 @@
+"""A command with places for values, as GNU Parallel writes them: {} {1} {2} {name}."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from windlass.core.farm.quoting import find_context, find_open
+from windlass.core.farm.rows import Task
+from windlass.core.shell import quote
+from windlass.errors import TasksInvalid
+
+_PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(?P<name>[\w.#-]*)\}")
+WHOLE = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """One row of a table: the whole of it, its columns, and their names where they have some."""
+
+    whole: str | None
+    columns: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def find(self, name: str) -> str | None:
+        if name == WHOLE:
+            return self.whole
+        if name in self.names:
+            return self.columns[self.names.index(name)]
+        if name.isdigit() and 1 <= int(name) <= len(self.columns):
+            return self.columns[int(name) - 1]
+        return None
+
+    def as_named(self) -> Mapping[str, str]:
+        if self.names:
+            return dict(zip(self.names, self.columns, strict=True))
+        if len(self.columns) > 1:
+            return {str(number): one for number, one in enumerate(self.columns, 1)}
+        return {"value": self.whole if self.whole is not None else self.columns[0]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """Texts between the places, and what stands at each: one text more than places."""
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    quotes: tuple[str, ...] = field(default=())  # around each place
+
+    def fill(self, value: Value) -> str:
+        """Each value is one word for bash, whatever is in it, also where the place stands between quotes."""
+        parts = [self.texts[0]]
+        for name, mark, text in zip(self.names, self.quotes, self.texts[1:], strict=True):
+            found = value.find(name)
+            if found is None:
+                raise KeyError(name)
+            parts += [mark, quote(found), mark, text]
+        return "".join(parts)
+
+
+def read_template(text: str, *, adds_value: bool = False) -> Template:
+    """adds_value: where it has no place, values come behind it, as GNU Parallel does it."""
+    if not text.strip():
+        raise TasksInvalid("there is no command", hint='windlass farm run "python3 train.py --seed {}" ::: 1 2 3')
+    if "\0" in text:
+        raise TasksInvalid("the command holds a zero byte", done="nothing was sent")
+    problem = find_open(text)
+    if problem is not None:
+        raise TasksInvalid(f"the command cannot be read by bash: {problem}", details=[text], done="nothing was sent")
+    texts, names, quotes, held, at = [], [], [], "", 0
+    for match in _PLACE.finditer(text):
+        held += text[at : match.start()]
+        at = match.end()
+        if match["name"] is None:
+            held += match[0][0]
+            continue
+        texts.append(held)
+        names.append(match["name"])
+        quotes.append(find_context(text, match.start()))
+        held = ""
+    texts.append(held + text[at:])
+    if not names and adds_value:
+        return Template(texts=(f"{texts[0]} ", ""), names=(WHOLE,), quotes=("",))
+    return Template(texts=tuple(texts), names=tuple(names), quotes=tuple(quotes))
+
+
+def make_tasks(template: Template, values: Sequence[Value]) -> list[Task]:
+    """Raises TasksInvalid where the command asks for what the table does not have."""
+    if not values:
+        raise TasksInvalid("there are no tasks: no values were given", done="nothing was sent")
+    if not template.names:
+        raise TasksInvalid(
+            "the command has no place for a value: all tasks would be the same",
+            hint="{} is the value, {1} the first column, {name} a named one",
+            done="nothing was sent",
+        )
+    missing = [name for name in dict.fromkeys(template.names) if values[0].find(name) is None]
+    if missing:
+        raise _make_unknown(missing, values[0])
+    try:
+        return [Task(command=template.fill(one), values=one.as_named()) for one in values]
+    except KeyError as problem:
+        line = next(number for number, one in enumerate(values, 1) if one.find(problem.args[0]) is None)
+        raise TasksInvalid(f"row {line} has no column {{{problem.args[0]}}}", done="nothing was sent") from None
+
+
+def _make_unknown(missing: Sequence[str], first: Value) -> TasksInvalid:
+    places = ", ".join(f"{{{name}}}" for name in missing)
+    known = [*(["{}"] if first.whole is not None else []), *(f"{{{name}}}" for name in first.names)]
+    known += [f"{{{number}}}" for number in range(1, len(first.columns) + 1)] if not first.names else []
+    return TasksInvalid(
+        f"the command asks for {places}, which the table does not have",
+        details=[f"it has {', '.join(known[:20])}{' …' if len(known) > 20 else ''}"],
+        hint="write {{ and }} for braces that are meant for bash; a task's number is in $WINDLASS_TASK",
+        done="nothing was sent",
+    )

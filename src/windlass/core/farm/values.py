@@ -1,0 +1,209 @@
+"""What a farm is: what its tasks need, what became of them, where it stands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from windlass.core.run import Farm
+from windlass_job.farming import records
+
+COMMANDS = "commands"
+CALLS = "calls"
+_NOWHERE: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FarmNeeds:
+    """What one task takes, and how often and how long it is tried."""
+
+    cpus: int = 1
+    gpus: int = 0
+    memory_mb: int = 0  # 0: not counted
+    share: int = 1  # tasks on one GPU at the same time
+    retries: int = 0  # how often a task that failed is tried again
+    task_time: timedelta | None = None  # how long one takes: none is started when less is left
+    task_limit: timedelta | None = None  # one that takes longer is ended
+    linger: timedelta = timedelta()  # pilots wait so long for more tasks
+    output_limit: int | None = None  # bytes that are kept of what one prints
+
+
+def make_needs(farm: Farm) -> FarmNeeds:
+    """As [farm] of the run file says."""
+    return FarmNeeds(
+        cpus=farm.cpus,
+        gpus=farm.gpus,
+        memory_mb=farm.memory_mb,
+        share=farm.share,
+        retries=farm.retries,
+        task_time=farm.time,
+        task_limit=farm.limit,
+        linger=farm.linger,
+    )
+
+
+def make_card(needs: FarmNeeds, *, name: str, pilots: int) -> dict[str, Any]:
+    """As pilots read it: farm/card.json."""
+    return {
+        "name": name,
+        "pilots": pilots,
+        "cpus": needs.cpus,
+        "gpus": needs.gpus,
+        "memory_mb": needs.memory_mb,
+        "share": needs.share,
+        "retries": needs.retries,
+        "task_s": needs.task_time.total_seconds() if needs.task_time else None,
+        "task_limit_s": needs.task_limit.total_seconds() if needs.task_limit else None,
+        "linger_s": needs.linger.total_seconds(),
+        "output_limit": needs.output_limit,
+    }
+
+
+class TaskState(StrEnum):
+    DONE = "done"
+    TRIED = "tried"  # it failed, and is tried again
+    FAILED = "failed"
+    LOST = "lost"  # nodes died under it, again and again
+    STOPPED = "stopped"
+    TOO_LONG = "too long"
+
+    @property
+    def is_over(self) -> bool:
+        return self is not TaskState.TRIED
+
+
+_WORDS = {0: TaskState.DONE, records.LOST: TaskState.LOST, records.STOPPED: TaskState.STOPPED}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskResult:
+    """How one attempt of one task ended."""
+
+    task: int
+    state: TaskState
+    code: int  # as a shell says it; negative: it was not the task that ended itself
+    attempts: int  # of this life: what `retry` gave back counts anew
+    start: float
+    seconds: float
+    cpu_s: float
+    memory_mb: float
+    worker: str
+    node: str | None = None
+    last_line: str = ""
+
+
+def make_result(ended: records.Ended, *, worker: str, node: str | None, retries: int) -> TaskResult:
+    return TaskResult(
+        task=ended.task,
+        state=_name_state(ended, retries),
+        code=ended.code,
+        attempts=ended.attempt,
+        start=ended.start,
+        seconds=ended.seconds,
+        cpu_s=ended.cpu_s,
+        memory_mb=ended.memory_mb,
+        worker=worker,
+        node=node,
+        last_line=ended.last_line,
+    )
+
+
+def _name_state(ended: records.Ended, retries: int) -> TaskState:
+    if ended.code in _WORDS:
+        return _WORDS[ended.code]
+    if not records.is_over(ended, retries):
+        return TaskState.TRIED
+    return TaskState.TOO_LONG if ended.code == records.TOO_LONG else TaskState.FAILED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cursor:
+    """How far the records were read: bytes of each worker's."""
+
+    read: Mapping[str, int] = field(default_factory=lambda: _NOWHERE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningTask:
+    task: int
+    attempt: int
+    start: float
+    worker: str
+    node: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """One node of one pilot, as it told last."""
+
+    name: str
+    run_id: str
+    node: str | None
+    is_alive: bool
+    slots: int
+    done: int
+    failed: int
+    seen: float  # when it told that
+    running: tuple[RunningTask, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FarmStatus:
+    farm_id: str
+    total: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    pilots: tuple[Worker, ...]
+    is_closed: bool
+    wanted_pilots: int = 1
+
+    @property
+    def is_over(self) -> bool:
+        """No task is left that has neither succeeded nor failed for good."""
+        return self.done + self.failed >= self.total and not self.running
+
+    @property
+    def left(self) -> int:
+        return max(0, self.total - self.done - self.failed)
+
+
+def read_status(farm_id: str, told: Mapping[str, Any]) -> FarmStatus:
+    """From what the site says: the ledger's numbers, and what each worker ended since it wrote there last."""
+    workers = tuple(_read_worker(one) for one in told["workers"])
+    total = int(told["total"])
+    done = min(total, told["done"] + sum(one["untold"][0] for one in told["workers"]))
+    failed = max(0, min(total - done, told["failed"] + sum(one["untold"][1] for one in told["workers"])))
+    running = min(total - done - failed, sum(len(one.running) for one in workers))
+    return FarmStatus(
+        farm_id=farm_id,
+        total=total,
+        waiting=total - done - failed - running,
+        running=running,
+        done=done,
+        failed=failed,
+        pilots=workers,
+        is_closed=bool(told["is_closed"]),
+        wanted_pilots=int(told["card"].get("pilots") or 1),
+    )
+
+
+def _read_worker(told: Mapping[str, Any]) -> Worker:
+    name, node = str(told["name"]), told["host"]
+    return Worker(
+        name=name,
+        run_id=name.rsplit(".", 5)[0],
+        node=node,
+        is_alive=bool(told["is_alive"]),
+        slots=int(told["slots"]),
+        done=int(told["done"]),
+        failed=int(told["failed"]),
+        seen=float(told["t"]),
+        running=tuple(
+            RunningTask(task=int(task), attempt=int(attempt), start=float(start), worker=name, node=node)
+            for task, attempt, start in told["running"]
+        ),
+    )

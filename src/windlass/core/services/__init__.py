@@ -1,0 +1,1 @@
+"""Services in a job, such as a notebook, and the ways to them. Pure."""

@@ -1,0 +1,97 @@
+"""What all pages share: the watch, what it has seen, the templates, and who is at the door."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from windlass import __version__
+from windlass.app.record_words import format_progress
+from windlass.app.services.opening import Services
+from windlass.app.session import Session
+from windlass.app.watching.reading_gauges import GaugeReader
+from windlass.app.watching.reading_runs import RunReader
+from windlass.app.watching.watch import Watch
+from windlass.core.spending.amounts import format_amount
+from windlass.core.watching.ansi import strip
+from windlass.core.watching.metrics import shorten_name
+from windlass.web import words
+from windlass.web.door import Keys
+
+STATIC = Path(__file__).parent / "static"
+VENDOR = STATIC / "vendor"
+THEMES = ("auto", "light", "dark")
+_THEME_COOKIE = "windlass-theme"
+
+
+class Desk:
+    """One for the server. Pages read; actions open a session of their own."""
+
+    def __init__(self, watch: Watch, open_session: Callable[[], Session]) -> None:
+        self.watch = watch
+        self.open_session = open_session
+        self.services = Services(open_session)
+        self.reader = RunReader(watch)
+        self.gauges = GaugeReader(watch)
+        self._templates = _load_templates()
+
+    def show(
+        self, request: Request, template: str, values: Mapping[str, Any], *, status: int = 200, live: str | None = None
+    ) -> Response:
+        """live: what the page wants to hear of ("", or the id of a run); None: it does not change by itself."""
+        keys: Keys = request.scope["windlass_keys"]
+        now = self.watch.session.clock()
+        shared = {
+            "now": now,
+            "path": request.url.path,
+            "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            "form_key": keys.form,
+            "theme": self.find_theme(request),
+            "live": live,
+            "has_vendor": (VENDOR / "htmx.min.js").exists(),
+            "has_charts": (VENDOR / "uPlot.min.js").exists(),
+            "version": __version__,
+        }
+        text = self._templates.get_template(template).render({**shared, **values})
+        return HTMLResponse(text, status_code=status)
+
+    def find_theme(self, request: Request) -> str:
+        given = request.cookies.get(_THEME_COOKIE, "auto")
+        return given if given in THEMES else "auto"
+
+    def keep_theme(self, answer: Response, theme: str) -> None:
+        answer.set_cookie(_THEME_COOKIE, theme, max_age=365 * 86_400, httponly=True, samesite="strict", path="/")
+
+    def attend(self, request: Request, *runs: str) -> None:
+        """Somebody asked for this page: without JavaScript there is no other sign."""
+        self.watch.attend(f"page {request.url.path}", runs)
+
+
+def _load_templates() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("windlass.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        age=words.format_age,
+        clock=words.format_clock,
+        span=words.format_span,
+        size=words.format_size,
+        number=words.format_number,
+        state=words.format_state,
+        progress=format_progress,
+        percent=words.count_percent,
+        ansi=words.make_class,
+        words_only=strip,
+        hours=format_amount,
+        metric_name=shorten_name,
+        day=words.format_day,
+        hint=words.format_hint,
+    )
+    return made

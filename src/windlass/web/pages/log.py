@@ -1,0 +1,105 @@
+"""A log: its end as it grows, any part of it, what is found in it; by link, by rank; repeated lines folded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from windlass.app.watching.mirroring import bring_range
+from windlass.app.watching.reading_logs import OpenLog, open_log
+from windlass.app.watching.reading_runs import find_log
+from windlass.core.ending.hiding import find_values
+from windlass.core.watching.log_lines import Line, fold, make_rank_marks
+from windlass.core.watching.safe_lines import make_safe
+from windlass.web.desk import Desk
+from windlass.web.door import read_form, refuse_form
+
+_MOST_SHOWN = 200  # hits with their context
+_PIECE = 4 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    file: str | None
+    query: str
+    rank: int | None
+    at: int | None
+    before: int | None
+    folds: bool
+
+
+def show(desk: Desk, request: Request) -> Response:
+    seen = desk.reader.load(request.path_params["run"])
+    record = seen.record
+    desk.attend(request, record.run_id)
+    asked = _read(request)
+    values = {"record": record, "seen": seen, "asked": asked, "log": None, "found": None, "page": None, "lines": ()}
+    if seen.logs:
+        log = find_log(seen, asked.file)
+        values["log"] = log
+        with open_log(desk.watch, record.run_id, log) as opened:
+            values |= _search(desk, opened, asked) if asked.query else _read_page(desk, opened, asked)
+            values["traceback"] = opened.find_traceback()
+    is_end = asked.at is None and asked.before is None and not asked.query
+    return desk.show(request, "log.html", values, live=record.run_id if is_end and not record.state.is_final else None)
+
+
+async def bring(desk: Desk, request: Request) -> Response:
+    """A part of a long log that is not here yet."""
+    from starlette.concurrency import run_in_threadpool
+
+    form = await read_form(request)
+    if form is None:
+        return refuse_form()
+    seen = await run_in_threadpool(desk.reader.load, request.path_params["run"])
+    log = find_log(seen, form.get("file"))
+    begin = max(0, int(form["begin"])) if form.get("begin", "").isdecimal() else 0
+
+    def work() -> None:
+        with desk.open_session() as session:
+            bring_range(session, seen.record, log.path, begin, _PIECE)
+
+    await run_in_threadpool(work)
+    return RedirectResponse(f"/runs/{seen.record.run_id}/log?file={log.about.name}&at={begin}", status_code=303)
+
+
+def _search(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
+    marks = make_rank_marks(asked.rank) if asked.rank is not None else (b"",)
+    hits = [hits for mark in marks for hits in [opened.search(asked.query, most=10_000, prefix=mark)]]
+    shown = sorted((hit for one in hits for hit in one.hits), key=lambda hit: hit.begin)
+    secrets = find_values(desk.watch.session.environ)
+    found = [opened.read_around(hit.begin, hit.end, hit.number) for hit in shown[:_MOST_SHOWN]]
+    blocks = [(one.at, make_safe(one.lines, secrets)) for one in found]
+    return {"found": blocks, "total": len(shown), "is_cut": any(one.is_cut for one in hits)}
+
+
+def _read_page(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
+    folds = asked.folds and asked.rank is None  # what other ranks said the same is folded into another's line
+    if asked.at is not None:
+        page = opened.read_from(asked.at, folds=folds)
+    elif asked.before is not None:
+        page = opened.read_before(asked.before, folds=folds)
+    else:
+        page = opened.read_end(folds=folds)
+    lines: Sequence[Line] = page.lines
+    if asked.rank is not None:
+        own = [one for one in page.lines if one.rank == str(asked.rank)]
+        lines = fold(own) if asked.folds else own
+    return {"page": page, "lines": make_safe(lines, find_values(desk.watch.session.environ))}
+
+
+def _read(request: Request) -> _Asked:
+    given = request.query_params
+    return _Asked(
+        file=given.get("file"),
+        query=given.get("q", "")[:500],
+        rank=_number(given.get("rank")),
+        at=_number(given.get("at")),
+        before=_number(given.get("before")),
+        folds=given.get("fold") != "0",
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() and text.isascii() and len(text) < 16 else None

@@ -1,0 +1,227 @@
+"""A worker's life in the ledger: it claims, beats, looks after its neighbour, gives back and leaves.
+
+Whoever stands behind a worker in their order looks at its heartbeat, so that a look costs the same however many there
+are. One that has not beaten for long is sealed: what it had is given back.
+"""
+
+import os
+import time
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from windlass_job import faults
+from windlass_job.farming import ledger, sealing, sizes
+from windlass_job.farming.entries import Change, Ledger
+from windlass_job.farming.ledger import NOTHING, State, Told
+from windlass_job.farming.ranges import Range
+from windlass_job.farming.roll import DiskRoll
+
+_BEAT_S = 10.0
+_LIST_S = 0.1  # for each worker: so often everyone lists all of them
+_LINES = 100000  # of records: a tenth of a second or so
+
+Timing = NamedTuple("Timing", [("beat_s", float), ("dead_after_s", float)])
+
+
+def make_timing() -> Timing:
+    """A file server that hangs for a minute must not make the living dead."""
+    beat_s = float(os.environ.get(faults.BEAT_VARIABLE) or _BEAT_S)
+    return Timing(beat_s, 9 * beat_s)
+
+
+class Sealed(Exception):
+    """Another took this worker for dead: nothing it does counts any more."""
+
+
+class Member:
+    def __init__(
+        self,
+        name: str,
+        book: Ledger,
+        roll: DiskRoll,
+        *,
+        retries: int = 0,
+        expected: int = 1,
+        clock: "Callable[[], float]" = time.monotonic,
+        timing: "Optional[Timing]" = None,
+    ) -> None:
+        """expected: how many workers there will be, as far as is known: the first one does not take all."""
+        self.name = name
+        self.state = ledger.EMPTY
+        self.ended = NOTHING  # what this worker has ended so far: its entries tell it
+        self.is_neighbour_well = True  # as far as is known
+        self._told = self._telling = NOTHING
+        self._book, self._roll, self._clock = book, roll, clock
+        self._retries, self._expected = retries, expected
+        self._timing = timing or make_timing()
+        self._quiet: "Dict[str, Tuple[int, float]]" = {}  # a neighbour's last beat, and since when
+        self._names: "List[str]" = [name]
+        self._list_at = 0.0
+        self._is_wanting = False
+
+    def join(self, older: "Callable[[str], bool]" = lambda name: False) -> None:
+        """older: whose successor this worker is; they are dead, whatever their heartbeats say."""
+        self._take(self._book.load())
+        self._roll.join(self.name, self.state.number)
+        self._list()
+        for name in self._names:
+            if name != self.name and older(name):
+                self.seal(name)
+
+    def beat(self) -> None:
+        """May raise Sealed."""
+        is_there = self._roll.beat(self.name)
+        self._take(self._book.load())
+        if not is_there:
+            self._roll.join(self.name, 0)  # somebody removed the file, and nobody sealed us
+        if self._clock() >= self._list_at:
+            self._list()
+        self.look_after_neighbour()
+
+    def show_life(self) -> None:
+        """While a disk is waited for that is full, or fails."""
+        try:
+            self._roll.beat(self.name)
+        except OSError:
+            pass  # others will take us for dead, which is right when nothing can be written
+
+    def refresh(self) -> None:
+        self._take(self._book.load())
+
+    @property
+    def workers(self) -> int:
+        return max(len(self._names), 1)
+
+    @property
+    def has_told(self) -> bool:
+        return self._told == self.ended
+
+    def is_with(self, check: "Callable[[str], bool]") -> bool:
+        """Whether there is another like this, now."""
+        self._list()
+        return any(name != self.name and check(name) for name in self._names)
+
+    # ---- tasks ----
+
+    def claim(self, *, idle: int, rate: "Optional[float]", left_s: "Optional[float]") -> "List[Range]":
+        taken: "List[Range]" = []
+
+        def change(state: State) -> "Optional[Tuple[State, bytes]]":
+            self._take(state)
+            free = ledger.count_free(state)
+            if not free:
+                return None
+            workers = max(self.workers, self._expected)
+            count = sizes.choose_count(free=free, workers=workers, idle=idle, rate=rate, left_s=left_s)
+            made, taken[:] = ledger.claim(state, count)
+            told = self._make_told()
+            made = ledger.tell(made, told)
+            return made, ledger.format_entry(ledger.CLAIM, self.name, made, moved=taken, told=told)
+
+        if not self._append(change):
+            return []
+        self._want(False)
+        return taken
+
+    def give_back(self, given: "List[Range]") -> None:
+        """And tells what ended, also when there is nothing to give."""
+
+        def change(state: State) -> "Optional[Tuple[State, bytes]]":
+            self._take(state)
+            told = self._make_told()
+            if not given and told == NOTHING:
+                return None
+            made = ledger.tell(ledger.give_back(state, given), told)
+            return made, ledger.format_entry(ledger.GIVE_BACK, self.name, made, moved=given, told=told)
+
+        self._append(change)
+
+    def want(self) -> None:
+        """Of others who have more than they can start now."""
+        if self.workers > 1:
+            self._want(True)
+
+    def is_wanted(self) -> bool:
+        return self.workers > 1 and not self._is_wanting and self._roll.is_wanted()
+
+    def leave(self) -> None:
+        self._roll.leave(self.name)
+
+    # ---- the others ----
+
+    def look_after_neighbour(self) -> None:
+        """Whoever is dead is sealed, and then the next one is looked at."""
+        while True:
+            neighbour = self._find_neighbour()
+            if neighbour is None:
+                self.is_neighbour_well = True
+                return
+            beat, now = self._roll.read_beat(neighbour), self._clock()
+            if beat is not None:
+                before, since = self._quiet.get(neighbour, (None, now))
+                if before != beat:
+                    self._quiet = {neighbour: (beat, now)}
+                    self.is_neighbour_well = before is not None
+                    return
+                if now - since < self._timing.dead_after_s:
+                    self.is_neighbour_well = now - since < 2 * self._timing.beat_s and self.is_neighbour_well
+                    return
+                self.seal(neighbour)
+            self._list()
+
+    def seal(self, who: str) -> None:
+        """What it had and did not end is for others now."""
+
+        def change(state: State) -> "Optional[Tuple[State, bytes]]":
+            self._take(state)
+            if who in state.sealed:
+                return None
+            entries = self._book.load_entries(self._roll.read_joined(who) + 1)
+            left = sealing.find_left(entries, who, self._read_records(who), self._retries)
+            made = ledger.tell(ledger.seal(state, who, left.length, left.ranges), left.told)
+            return made, ledger.format_entry(ledger.SEAL, self.name, made, who=who, moved=left.ranges, told=left.told)
+
+        made = self._book.append(change)
+        if made is not None:
+            self._take(made)
+        self._roll.leave(who)
+
+    def _read_records(self, who: str) -> "Iterator[bytes]":
+        """Of millions of tasks that takes its time: we must not be taken for dead meanwhile."""
+        for number, line in enumerate(self._roll.read_records(who)):
+            if number % _LINES == _LINES - 1:
+                self.show_life()
+            yield line
+
+    def _find_neighbour(self) -> "Optional[str]":
+        others = [name for name in self._names if name != self.name]
+        behind = [name for name in others if name > self.name]
+        return next(iter(behind or others), None)
+
+    # ---- the ledger ----
+
+    def _append(self, change: Change) -> bool:
+        made = self._book.append(change)
+        if made is None:
+            return False
+        self._told = self._telling
+        self._take(made)
+        return True
+
+    def _make_told(self) -> Told:
+        """What has ended since the last entry."""
+        self._telling = self.ended
+        return Told(self._telling.done - self._told.done, self._telling.failed - self._told.failed)
+
+    def _want(self, is_wanting: bool) -> None:
+        if self._is_wanting != is_wanting:
+            self._is_wanting = is_wanting
+            self._roll.want(self.name, is_wanting)
+
+    def _list(self) -> None:
+        self._names = self._roll.list_names()
+        self._list_at = self._clock() + _LIST_S * len(self._names)
+
+    def _take(self, state: State) -> None:
+        self.state = state
+        if self.name in state.sealed:
+            raise Sealed(self.name)

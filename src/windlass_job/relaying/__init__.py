@@ -1,0 +1,1 @@
+"""Many connections over one pair of pipes: the laptop listens, this end at the site calls the service."""

@@ -1,0 +1,1 @@
+"""Advice on what a run did not use."""

@@ -1,0 +1,1 @@
+"""Notebooks, TensorBoard, shells and tunnels, as a user meets them."""

@@ -1,0 +1,41 @@
+"""`windlass logs` and `windlass run`: what a job prints must not steer the terminal of who reads it."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.conftest import Windlass
+
+EVIL = r"printf '\033]52;c;cm0gLXJmIH4=\007\033]0;title\007\033[2Ja \033[31mred\033[0m word\n'"
+RAW = b"\x1b]52;c;cm0gLXJmIH4=\x07\x1b]0;title\x07\x1b[2Ja \x1b[31mred\x1b[0m word\n"
+SAFE = b"a \x1b[31mred\x1b[0m word\r\n"
+
+
+def show_on_a_terminal(project: Path, *args: str) -> bytes:
+    """What comes on standard output, which is a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "windlass", *args]
+    with subprocess.Popen(
+        command, cwd=project, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # the other side is closed
+            pass
+        assert process.wait(60) == 0
+    os.close(ours)
+    return shown
+
+
+def test_only_colours_of_a_log_reach_the_terminal(windlass: Windlass, project: Path) -> None:
+    assert show_on_a_terminal(project, "run", "--command", EVIL, "--name", "evil") == SAFE
+
+    assert show_on_a_terminal(project, "logs") == SAFE
+    assert show_on_a_terminal(project, "logs", "--tail", "1") == SAFE
+    assert show_on_a_terminal(project, "logs", "--raw") == RAW.replace(b"\n", b"\r\n")
+    assert windlass("logs").stdout.encode() == RAW

@@ -1,0 +1,84 @@
+"""`windlass sweep` as it is typed: the command or the values first, `show` in all its forms, mistakes in words."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Places
+
+WINDLASS = Path(sys.executable).parent / "windlass"
+TOML = '[run]\nname = "tune"\ncommand = "true"\n[resources]\ncpus = 1\n'
+COMMAND = "echo loss={x}{kind}"
+
+
+@pytest.fixture
+def project(tmp_path: Path, places: Places) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "windlass.toml").write_text(TOML)
+    (places.pocket / "pocket.toml").write_text("idle_s = 1\nkill_wait_s = 2\ncpus = 4\nmemory_mb = 4000\n")
+    return folder
+
+
+def run(folder: Path, *words: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run([WINDLASS, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def test_a_sweep_from_its_first_word_to_its_pictures(project: Path) -> None:
+    done = run(project, "sweep", COMMAND, "x=2,1,3", 'kind="",e1', "--pattern", "loss=(.*)", code=2)
+    assert "empty value" in done.stderr
+
+    done = run(project, "sweep", COMMAND, "x=2,1,3", "kind=e0,e1", "--pattern", "loss=(.*)")
+    assert "trial 2: least loss, 1" in done.stdout
+    assert "command    echo loss=1e0" in done.stdout
+
+    shown = json.loads(run(project, "sweep", "show", "last", "--json").stdout)["sweep"]
+    assert shown["best"]["trial"]["number"] == 2
+    assert [one["metric"] for one in shown["trials"]] == [1, 2, 3, 10, 20, 30]
+    rows = list(csv.DictReader(io.StringIO(run(project, "sweep", "show", "last", "--csv").stdout)))
+    assert [row["trial"] for row in rows] == ["2", "0", "4", "3", "1", "5"]
+    run(project, "sweep", "show", "last", "--picture", "p.svg", "--history", "h.svg")
+    assert (project / "p.svg").read_text().startswith("<svg")
+    assert (project / "h.svg").read_text().startswith("<svg")
+    assert "no name of a picture" in run(project, "sweep", "show", "last", "--picture", "p.gif", code=2).stderr
+
+
+def test_the_run_file_is_enough_and_flags_win(project: Path) -> None:
+    sweep = '[sweep]\ncommand = "echo loss={x}"\npattern = "loss=(.*)"\n[sweep.space]\nx = [1, 2]\n'
+    (project / "windlass.toml").write_text(TOML + sweep)
+
+    done = run(project, "sweep", "x=5,7", "--goal", "max")
+
+    assert "most loss, 7" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("echo {lr}", "x=1"), "{lr}"),
+        (("echo {x}", "x=1..0"), "empty range"),
+        (("echo {x}", "extra", "x=1"), "neither a command nor NAME=VALUES"),
+        (("echo {x}", "x=0..1"), "how many trials"),
+        (("echo {x}", "x=0..1", "--method", "optuna", "--trials", "3", "-d"), "must stay"),
+        (("echo {x}", "x=1,2", "--set", "resources.nodes=2"), "one node"),
+        ((), "no values to try"),
+    ],
+)
+def test_mistakes_are_told_and_nothing_is_sent(project: Path, words: tuple[str, ...], told: str) -> None:
+    done = run(project, "sweep", *words, code=2)
+
+    assert told in done.stderr
+    assert json.loads(run(project, "ps", "--json", "--cached").stdout)["runs"] == []
+
+
+def test_a_farm_that_is_no_sweep_says_so(project: Path) -> None:
+    run(project, "farm", "run", "echo {}", ":::", "1")
+
+    assert "is a farm and no sweep" in run(project, "sweep", "show", "last", code=2).stderr

@@ -1,0 +1,110 @@
+"""How many pilots, how large and how long."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from windlass.core.farm.sizing import Asked, PilotSize, Room, choose_size
+from windlass.core.farm.values import FarmNeeds
+from windlass.errors import PlanError
+
+ROOM = Room(cpus=64, gpus=0, memory_mb=256_000, nodes=100, longest=timedelta(hours=24))
+ASKED = Asked()
+HOUR = timedelta(hours=1)
+PLAIN = FarmNeeds()
+
+
+def size(tasks: int, needs: FarmNeeds = PLAIN, room: Room = ROOM, asked: Asked = ASKED) -> PilotSize:
+    return choose_size(tasks, needs, room, asked)
+
+
+def reason(made: PilotSize, field: str) -> str:
+    return next(one.why for one in made.reasons if one.field == field)
+
+
+def test_few_tasks_are_one_pilot_of_their_size() -> None:
+    made = size(10, FarmNeeds(cpus=2))
+
+    assert (made.pilots, made.slots, made.cpus) == (1, 10, 20)
+
+
+def test_many_long_tasks_are_several_whole_nodes() -> None:
+    made = size(640, FarmNeeds(task_time=HOUR))
+
+    assert (made.pilots, made.slots, made.cpus, made.at_once) == (10, 64, 64, 640)
+    assert made.time == timedelta(hours=1, minutes=30)
+
+
+def test_short_tasks_do_not_get_a_place_each() -> None:
+    made = size(6000, FarmNeeds(task_time=timedelta(seconds=1)))
+
+    assert (made.pilots, made.slots) == (1, 10)
+    assert "10 min of work for each place" in reason(made, "tasks at once")
+
+
+@pytest.mark.parametrize(
+    ("needs", "slots"),
+    [
+        (FarmNeeds(gpus=1), 4),
+        (FarmNeeds(gpus=2), 2),
+        (FarmNeeds(gpus=1, share=3), 12),
+        (FarmNeeds(gpus=1, cpus=32), 2),
+        (FarmNeeds(gpus=1, memory_mb=100_000), 2),
+    ],
+)
+def test_as_many_at_once_as_gpus_cores_and_memory_allow(needs: FarmNeeds, slots: int) -> None:
+    made = size(1000, needs, replace(ROOM, gpus=4))
+
+    assert made.slots == slots
+
+
+def test_a_pilot_asks_for_no_more_gpus_than_its_tasks_use() -> None:
+    made = size(3, FarmNeeds(gpus=1, share=2, memory_mb=10_000), replace(ROOM, gpus=4))
+
+    assert (made.slots, made.gpus, made.memory_mb) == (3, 2, 30_000)
+
+
+def test_whole_nodes_are_taken_where_the_site_gives_no_less() -> None:
+    made = size(10, FarmNeeds(), replace(ROOM, whole_nodes=True))
+
+    assert (made.cpus, made.slots) == (64, 64)
+
+
+@pytest.mark.parametrize(
+    ("room", "pilots", "why"),
+    [
+        (replace(ROOM, jobs=((4, "QOS x lets 4 of your jobs run at once"),)), 4, "QOS x"),
+        (replace(ROOM, caps=(("cpu", 200, "account y has at most 200 cpu at once"),)), 3, "account y"),
+        (replace(ROOM, nodes=2), 2, "there are 2 such nodes"),
+        (ROOM, 16, "--pilots says more"),
+        (replace(ROOM, is_one_machine=True), 1, "one machine"),
+    ],
+)
+def test_limits_of_the_site_cut_the_number_of_pilots_and_say_so(room: Room, pilots: int, why: str) -> None:
+    made = size(10_000, FarmNeeds(task_time=HOUR), room)
+
+    assert made.pilots == pilots
+    assert why in reason(made, "pilots")
+
+
+def test_the_user_may_say_more_but_not_more_than_the_site() -> None:
+    room = replace(ROOM, jobs=((50, "QOS x lets 50 of your jobs run at once"),))
+
+    assert size(10_000, room=room, asked=Asked(pilots=40)).pilots == 40
+    assert size(10_000, room=room, asked=Asked(pilots=400)).pilots == 50
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [FarmNeeds(cpus=65), FarmNeeds(gpus=1), FarmNeeds(memory_mb=300_000), FarmNeeds(task_time=timedelta(hours=24))],
+)
+def test_a_task_that_fits_nowhere_is_refused(needs: FarmNeeds) -> None:
+    with pytest.raises(PlanError):
+        size(10, needs)
+
+
+def test_what_nobody_knows_is_not_refused() -> None:
+    made = size(100, FarmNeeds(cpus=4), Room())
+
+    assert (made.slots, made.cpus) == (1, 4)

@@ -1,0 +1,1 @@
+"""Gauges of a run."""

@@ -1,0 +1,1 @@
+"""Views of runs: Today, alarms, chains, metrics, logs."""

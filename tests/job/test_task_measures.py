@@ -1,0 +1,114 @@
+"""Numbers of tasks: by run.log or by a pattern, in one file a worker, and nothing of them in the pilot's own run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from windlass_job import wire
+from windlass_job.farming import ledger, measuring, table
+from windlass_job.farming.entries import DiskStore
+from windlass_job.farming.measuring import Measures, Slot, make_line
+
+SOURCES = Path(__file__).parents[2] / "src"
+TELL = """
+import sys
+from windlass_job import run
+for step in range(int(sys.argv[1])):
+    run.log(step, loss=step / 2)
+    print("accuracy=%d" % step, flush=True)
+run.checkpoint("saves")
+run.progress(1, 1)
+run.should_stop()
+run.done()
+"""
+
+
+def run_farm(folder: Path, commands: list[str], card: dict[str, Any]) -> Path:
+    """A farm with these tasks, worked on by one real pilot to its end; its file of measures."""
+    farm, run = folder / "farm", folder / "run"
+    rows = [table.make_row({"command": command}) for command in commands]
+    tasks = os.fsencode(farm / "tasks")
+    run.mkdir(parents=True)
+    count = table.write_rows(tasks, 0, rows)
+    table.publish(tasks, table.Segment(0, count, table.COMMANDS))
+    state = ledger.grow(ledger.EMPTY, count)
+    (farm / "log").mkdir()
+    DiskStore(os.fsencode(farm / "log")).publish(1, ledger.format_entry(ledger.GROW, "test", state, moved=[]))
+    (farm / wire.FARM_CARD).write_text(json.dumps(card))
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    env = {**os.environ, "PYTHONPATH": str(SOURCES), wire.ENV_RUN_DIR: str(run), "TMPDIR": str(scratch)}
+    env |= {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"}  # a pilot on the second of two nodes
+    done = subprocess.run(
+        [sys.executable, "-m", "windlass_job", "farm", "--farm", str(farm)],
+        env=env, cwd=folder, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert wire.FARM_OVER in done.stdout, done.stdout + done.stderr
+    assert list(scratch.iterdir()) == []
+    return next((farm / "pilots").glob("*.met"))
+
+
+def read(path: Path) -> list[tuple[int, int, dict[str, Any]]]:
+    rows = [line.split(" ", 2) for line in path.read_text().splitlines()]
+    return [(int(task), int(attempt), json.loads(told)) for task, attempt, told in rows]
+
+
+def test_what_tasks_tell_and_print_lies_in_one_file_by_task(tmp_path: Path) -> None:
+    (tmp_path / "tell.py").write_text(TELL)
+    commands = [f"{sys.executable} tell.py {count}" for count in (3, 0, 2)]
+
+    lines = read(run_farm(tmp_path, commands, {"patterns": {"accuracy": r"accuracy=([0-9.]+)"}}))
+
+    told = [(task, one["step"], one["loss"]) for task, _, one in lines if "loss" in one]
+    assert sorted(told) == [(0, 0, 0.0), (0, 1, 0.5), (0, 2, 1.0), (2, 0, 0.0), (2, 1, 0.5)]
+    found = [(task, one["step"], one["accuracy"]) for task, _, one in lines if "accuracy" in one]
+    assert sorted(found) == [(0, 1, 0.0), (0, 2, 1.0), (0, 3, 2.0), (2, 1, 0.0), (2, 2, 1.0)]
+    # The run of the pilot has not been told that it is finished, and has none of these numbers.
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_second_try_is_told_apart(tmp_path: Path) -> None:
+    command = "bash -c 'echo loss=$WINDLASS_TASK_ATTEMPT; [ $WINDLASS_TASK_ATTEMPT = 2 ]'"
+
+    lines = read(run_farm(tmp_path, [command], {"retries": 1, "patterns": {"loss": r"loss=(\d)"}}))
+
+    assert [(task, attempt, one["loss"]) for task, attempt, one in lines] == [(0, 1, 1.0), (0, 2, 2.0)]
+
+
+def test_a_number_that_is_printed_in_pieces_is_found_whole() -> None:
+    slot = Slot({"loss": re.compile(r"loss=([0-9.]+)")})
+
+    for piece in (b"loss=0.", b"5\rloss=0.2", b"5\nlo"):
+        slot.search(piece)
+    found = slot.take_found(False)
+    slot.search(b"ss=1")
+    found += slot.take_found(True)
+
+    assert [json.loads(line)["loss"] for line in found] == [0.5, 0.25, 1.0]
+
+
+def test_a_group_called_step_is_the_step_and_words_are_no_numbers() -> None:
+    assert json.loads(make_line("loss", {"step": "70"}, "0.5", 1)[0])["step"] == 70
+    assert json.loads(make_line("loss", {}, "nan", 1)[0])["loss"] == "nan"
+    assert make_line("loss", {}, "--", 1) == []
+
+
+def test_of_a_task_that_tells_very_much_the_beginning_and_the_last_word_are_kept(tmp_path: Path) -> None:
+    measures = Measures(os.fsencode(tmp_path / "w"), str(tmp_path), {}, print)
+    measures.begin(0)
+    count = measuring.MOST // 40
+    with open(measures.make_path(0), "w") as file:
+        file.writelines(f'{{"step":{step},"t":1.0,"loss":0.123456789012345678901}}\n' for step in range(count))
+
+    measures.take(0, b"5 1", False)
+    measures.take(0, b"5 1", True)
+    measures.close()
+
+    lines = read(tmp_path / "w.met")
+    assert lines[0][2]["step"] == 0
+    assert lines[-1][2]["step"] == count - 1
+    assert len(lines) < count

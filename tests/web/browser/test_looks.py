@@ -1,0 +1,33 @@
+"""Every page in both themes and on a narrow screen: nothing for axe-core to complain of, nothing beyond the window."""
+
+import pytest
+
+from tests.web.browser.addresses import PAGES
+from tests.web.browser.visitor import Visitor, find_violations, fits
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_for_everybody(visitor: Visitor, name: str) -> None:
+    page = visitor.go(PAGES[name])
+
+    light = find_violations(page)
+    page.emulate_media(color_scheme="dark")
+    dark = find_violations(page)
+    page.set_viewport_size({"width": 400, "height": 800})
+
+    assert (light, dark) == ([], [])
+    assert fits(page)
+    assert [one for one in visitor.complaints if name != "missing" or "404" not in one] == []
+    assert visitor.hosts == {"127.0.0.1"}
+
+
+def test_the_chosen_theme_is_as_good_as_the_machines(visitor: Visitor) -> None:
+    page = visitor.go("/", theme="light")
+
+    page.get_by_role("button", name="dark").click()
+    page.wait_for_url("**/")
+    page.wait_for_load_state()
+
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 27)"
+    assert find_violations(page) == []

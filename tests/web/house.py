@@ -1,0 +1,135 @@
+"""A dashboard with runs in it: a real uvicorn in a thread, over a store and a mirror that the test fills."""
+
+import http.client
+import json
+import re
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
+
+import uvicorn
+
+from tests.builders import PLAN, RECORD
+from windlass.app.session import Session
+from windlass.app.watching.watch import Watch
+from windlass.core.codec import to_json
+from windlass.core.record import RunRecord
+from windlass.core.watching.looks import Look
+from windlass.edges.mirror import Mirror
+from windlass.web.application import make_application
+from windlass.web.desk import Desk
+from windlass.web.door import Keys
+
+SITE = "alpha"
+FORM_KEY = re.compile(r'name="form_key" value="([^"]+)"')
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+@dataclass
+class House:
+    """The server and what it shows."""
+
+    session: Session
+    watch: Watch
+    desk: Desk
+    server: uvicorn.Server
+    keys: Keys
+    port: int
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def mirror(self) -> Mirror:
+        return self.watch.mirror
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.ask("GET", path, headers=headers)
+
+    def post(self, path: str, form: Mapping[str, str], **headers: str) -> Answer:
+        sent = {"content-type": "application/x-www-form-urlencoded", **headers}
+        return self.ask("POST", path, headers=sent, body=urlencode(form).encode())
+
+    def ask(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        sent = {name.replace("_", "-"): value for name, value in (headers or {}).items()}
+        if self.cookies and "cookie" not in sent:
+            sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        try:
+            connection.request(method, path, body=body or None, headers=sent)
+            answer = connection.getresponse()
+            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def enter(self) -> Answer:
+        answer = self.get(f"/enter?token={self.keys.token}")
+        name, _, rest = answer.headers.get("set-cookie", "=").partition("=")
+        self.cookies[name] = rest.partition(";")[0]
+        return answer
+
+    def find_form_key(self, path: str) -> str:
+        found = FORM_KEY.search(self.get(path).text)
+        assert found is not None
+        return found[1]
+
+    def add(self, *records: RunRecord) -> None:
+        self.session.store.save_many(records)
+
+    def put(self, run_id: str, files: Mapping[str, bytes], *, asked: float = 1.0) -> None:
+        """Files of a run as if they had been brought."""
+        with self.mirror.change(run_id) as change:
+            for path, content in files.items():
+                about: dict[str, object] = {"path": path, "size": len(content), "mtime": asked}
+                if "/" in path or path.endswith(".jsonl"):
+                    about |= {"is_anew": True, "pieces": [[0, len(content)]], "end": len(content), "mark": 0}
+                else:
+                    about |= {"is_whole": True, "pieces": [[0, len(content)]]}
+                change.take(about, content)
+            change.note(asked=asked)
+
+    def set_look(self, look: Look, site: str = SITE) -> None:
+        self.session.store.keep(f"look:{site}", look)
+
+
+def open_house(session: Session) -> tuple[House, threading.Thread]:
+    """At a free port; nobody asks any site, because alpha is in no file: it is only shown."""
+    opened = socket.socket()
+    opened.bind(("127.0.0.1", 0))
+    opened.listen(64)
+    port = int(opened.getsockname()[1])
+    keys, watch = Keys(), Watch(session)
+
+    def open_session() -> Session:
+        return Session(folders=session.folders, environ=session.environ)
+
+    desk = Desk(watch, open_session)
+    app = make_application(desk, keys=keys, port=port)
+    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+    thread.start()
+    return House(session=session, watch=watch, desk=desk, server=server, keys=keys, port=port), thread
+
+
+def make_run(run_id: str, **values: object) -> RunRecord:
+    return replace(RECORD, run_id=run_id, folder=f"/scratch/alice/windlass/runs/{run_id}", **values)  # type: ignore[arg-type]
+
+
+def make_plan_file(run_id: str) -> bytes:
+    return to_json(replace(PLAN, run_id=run_id))
+
+
+def make_events(*rows: tuple[float, str, dict[str, object]]) -> bytes:
+    told = ({"t": t, "kind": kind, "link": 1, "job": "45_1", **more} for t, kind, more in rows)
+    return "".join(json.dumps(one) + "\n" for one in told).encode()

@@ -1,0 +1,109 @@
+"""Charts in a real browser: cursor and zoom by keyboard, what is said, fresh points, and no script at all."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+
+from tests.web.house import House, make_run
+from windlass.core.record import RunState
+from windlass.web.desk import VENDOR
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+pytestmark = pytest.mark.slow
+RUN = "/runs/one?x=step"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None or not (VENDOR / "uPlot.min.js").exists():
+        pytest.skip("no Chromium, or no uPlot (tools/assets.sh), here")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+def make_metrics(count: int) -> bytes:
+    return "".join(json.dumps({"step": at, "t": 1000 + at, "loss": 100 - at}) + "\n" for at in range(count)).encode()
+
+
+def visit(house: House, context: "BrowserContext", path: str = RUN) -> "Page":
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    page.goto(f"http://127.0.0.1:{house.port}/enter?token={house.keys.token}&to={quote(path, safe='')}")
+    return page
+
+
+@pytest.fixture
+def charted(house: House) -> House:
+    house.add(make_run("one", state=RunState.RUNNING))
+    house.put("one", {"metrics/1.0.jsonl": make_metrics(50)})
+    return house
+
+
+def test_a_chart_is_read_and_zoomed_by_keyboard(charted: House, browser: "Browser") -> None:
+    with browser.new_context(reduced_motion="reduce") as context:
+        page = visit(charted, context)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.wait_for_selector("html[data-drawn] .plot canvas")
+        plot, said = page.locator(".plot"), page.locator(".said")
+
+        plot.focus()
+        for keys, heard in (
+            (("Home",), "step 0: 100"),
+            (("ArrowRight", "ArrowRight", "ArrowLeft"), "step 1: 99"),
+            (("PageDown",), "step 6: 94"),
+            (("End",), "step 49: 51"),
+            (("Home", "+"), "from step 0 to step 24.5"),
+            (("0",), "all of it"),
+        ):
+            for key in keys:
+                plot.press(key)
+            page.locator(".said", has_text=heard).wait_for(state="attached")
+        assert said.get_attribute("role") == "status"
+        assert plot.get_attribute("aria-roledescription") == "chart"
+        assert errors == []
+
+
+def test_new_points_come_into_the_same_chart(charted: House, browser: "Browser") -> None:
+    with browser.new_context() as context:
+        page = visit(charted, context)
+        page.wait_for_selector("html[data-drawn] .plot canvas")
+        page.locator(".plot").focus()
+        page.locator(".plot").press("Home")
+        page.locator("details summary").click()
+        page.evaluate("document.querySelector('.plot canvas').dataset.same = 'yes'")
+
+        charted.put("one", {"metrics/1.0.jsonl": make_metrics(60)})
+        charted.add(make_run("one", state=RunState.RUNNING, reason="told anew"))  # what the watch notices, and tells
+
+        page.get_by_text("told anew").wait_for()
+        page.locator(".summary", has_text="60 points").wait_for()
+        page.locator(".plot").press("End")
+        page.locator(".said", has_text="step 59: 41").wait_for(state="attached")
+        assert page.locator(".plot canvas").get_attribute("data-same") == "yes"
+        assert page.locator("details[open]").count() == 1
+
+
+def test_without_a_script_there_is_a_picture_and_a_table(charted: House, browser: "Browser") -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = visit(charted, context)
+
+        picture = page.locator("img.picture")
+        picture.scroll_into_view_if_needed()
+        page.locator("details summary").click()
+
+        box = picture.bounding_box()
+        assert box is not None
+        assert box["width"] > 300
+        assert page.locator("details table tbody tr").count() == 20
+        assert page.get_by_text("all 50 rows").is_visible()

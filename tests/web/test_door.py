@@ -1,0 +1,159 @@
+"""Who gets in, and what every answer tells the browser."""
+
+import http.client
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.web.house import House, make_run
+from windlass.core.record import RunState
+from windlass.web.door import Door, Keys
+from windlass.web.peers import find_owner
+
+PAGES = ["/", "/runs", "/runs/secret-run", "/runs/secret-run/log", "/runs/secret-run/metrics.json", "/news"]
+
+
+def test_the_token_gives_a_cookie_that_pages_cannot_read_and_others_do_not_get(house: House) -> None:
+    answer = house.enter()
+
+    assert answer.status == 303
+    assert answer.headers["location"] == "/"
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert house.keys.token not in answer.headers["set-cookie"]
+    assert house.get("/").status == 200
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/static/windlass.css", "/nowhere", "/alive", "/theme"])
+def test_without_the_cookie_nothing_is_shown(house: House, path: str) -> None:
+    house.add(make_run("secret-run"))
+
+    answer = house.get(path)
+
+    assert answer.status == 403
+    assert "secret-run" not in answer.text
+    assert house.keys.token not in answer.text
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "\u00e9", "0" * 5000])
+def test_a_wrong_token_opens_nothing(house: House, token: str) -> None:
+    from urllib.parse import quote
+
+    answer = house.get(f"/enter?token={quote(token)}")
+
+    assert answer.status == 403
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("cookie", ["windlass-1=x", "a=b; c", "=;=;", 'windlass="', "x" * 4000])
+def test_odd_cookies_open_nothing(house: House, cookie: str) -> None:
+    assert house.get("/", cookie=cookie).status == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost:1", "127.0.0.1.evil.example:{port}", ""])
+def test_a_name_that_only_leads_here_is_refused(guest: House, host: str) -> None:
+    answer = guest.get("/", host=host.format(port=guest.port))
+
+    assert answer.status == 403
+
+
+def test_localhost_is_this_machine_too(guest: House) -> None:
+    assert guest.get("/", host=f"localhost:{guest.port}").status == 200
+
+
+def test_the_way_back_after_entering_stays_here(house: House) -> None:
+    for to in ("https://evil.example/", "//evil.example", "/\\evil.example", "javascript:1"):
+        answer = house.get(f"/enter?token={house.keys.token}&to={to}")
+        assert answer.headers["location"].startswith("/")
+        assert not answer.headers["location"].startswith(("//", "/\\"))
+
+
+@pytest.mark.parametrize("path", ["/", "/enter?token=x", "/static/windlass.css", "/nowhere"])
+def test_every_answer_forbids_scripts_of_others(guest: House, path: str) -> None:
+    headers = guest.get(path).headers
+
+    policy = headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "same-origin")
+    assert headers["cache-control"] == "no-store" or path.startswith("/static")
+
+
+def test_a_form_needs_the_word_of_our_own_page(guest: House) -> None:
+    guest.add(make_run("live-run", state=RunState.RUNNING))
+    key = guest.find_form_key("/runs/live-run/cancel")
+
+    assert guest.post("/runs/live-run/cancel", {}).status == 403
+    assert guest.post("/runs/live-run/cancel", {"form_key": "x" * len(key)}).status == 403
+    assert guest.post("/theme", {"theme": "dark"}).status == 403
+    assert guest.post("/theme", {"theme": "dark", "form_key": key}).status == 303
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+    ],
+)
+def test_a_form_of_another_page_is_refused_even_with_the_word(guest: House, headers: dict[str, str]) -> None:
+    key = guest.find_form_key("/")
+
+    assert guest.post("/theme", {"theme": "dark", "form_key": key}, **headers).status == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_pages_only_answer_to_reading(guest: House, method: str) -> None:
+    assert guest.ask(method, "/runs").status in (403, 405)
+
+
+def test_no_action_is_done_by_reading_an_address(guest: House) -> None:
+    guest.add(make_run("live-run", state=RunState.RUNNING))
+
+    for verb in ("cancel", "resume", "fetch"):
+        assert guest.get(f"/runs/live-run/{verb}").status == 200
+    assert guest.session.store.load("live-run").state is RunState.RUNNING
+
+
+def test_the_owner_of_a_connection_is_seen(house: House) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", house.port)
+    connection.connect()
+    port = connection.sock.getsockname()[1]
+
+    owner = find_owner(port, house.port)
+    connection.close()
+
+    if not Path("/proc/net/tcp").exists():
+        assert owner is None
+    else:
+        assert owner == os.getuid()
+
+
+async def _never(*_: object) -> None:
+    raise AssertionError("another user came in")
+
+
+def test_another_user_of_the_machine_is_refused_even_with_the_token() -> None:
+    import asyncio
+
+    keys = Keys()
+    door = Door(_never, keys=keys, port=7, find_owner=lambda port, server: os.getuid() + 4711)
+    scope = {
+        "type": "http", "method": "GET", "path": "/enter", "query_string": f"token={keys.token}".encode(),
+        "headers": [(b"host", b"127.0.0.1:7")], "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 7),
+        "scheme": "http",
+    }  # fmt: skip
+    sent: list[dict[str, object]] = []
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    asyncio.run(door(scope, _never, send))  # type: ignore[arg-type]
+
+    assert sent[0]["status"] == 403
+    assert not any(name == b"set-cookie" for name, _ in sent[0]["headers"])  # type: ignore[attr-defined]

@@ -1,0 +1,61 @@
+"""The pages of sweeps: readable without JavaScript, with pictures made by the server, and safe whatever is in them."""
+
+import xml.etree.ElementTree
+
+from tests.web.browser.sample import HOSTILE, NASTY, SWEEP, fill_sweeps
+from tests.web.house import House
+
+
+def test_a_sweep_shows_its_best_its_failures_and_its_trials_linked(guest: House) -> None:
+    fill_sweeps(guest)
+
+    listed, text = guest.get("/sweeps").text, guest.get(f"/sweeps/{SWEEP}").text
+
+    assert f'href="/sweeps/{SWEEP}"' in listed
+    assert "CUDA out of memory" in text
+    assert 'href="#trial-0"' in text
+    assert 'id="trial-0"' in text
+    assert "python train.py --lr 0.00" in text
+    assert "PED-ANOVA" in text
+    assert "log:1e-05..0.1" in text
+
+
+def test_its_pictures_are_made_by_the_server_in_both_themes(guest: House) -> None:
+    fill_sweeps(guest)
+
+    for name in ("trials.svg", "history.svg"):
+        for theme in ("light", "dark", "odd"):
+            answer = guest.get(f"/sweeps/{SWEEP}/{name}?theme={theme}")
+            assert answer.status == 200
+            assert answer.headers["content-type"] == "image/svg+xml"
+            xml.etree.ElementTree.fromstring(answer.text)
+
+
+def test_its_table_comes_as_csv_the_best_first(guest: House) -> None:
+    fill_sweeps(guest)
+
+    lines = guest.get(f"/sweeps/{SWEEP}/trials.csv").text.splitlines()
+
+    assert lines[0] == "trial,state,lr,depth,optimizer,loss,seconds,code,last_line"
+    assert len(lines) == 49
+    assert lines[1].split(",")[1] == "done"
+
+
+def test_nothing_of_others_becomes_markup(guest: House) -> None:
+    fill_sweeps(guest)
+
+    for path in (f"/sweeps/{HOSTILE}", f"/sweeps/{HOSTILE}/trials.svg", "/sweeps"):
+        assert NASTY not in guest.get(path).text
+    xml.etree.ElementTree.fromstring(guest.get(f"/sweeps/{HOSTILE}/trials.svg").text)
+
+
+def test_what_is_no_sweep_is_told(guest: House) -> None:
+    for name in ("nobody", "..%2fwindlass", ".hidden"):
+        answer = guest.get(f"/sweeps/{name}")
+        assert answer.status == 404
+
+
+def test_asking_needs_the_word_of_our_own_page(guest: House) -> None:
+    fill_sweeps(guest)
+
+    assert guest.post(f"/sweeps/{SWEEP}/ask", {}).status == 403
