@@ -2,8 +2,10 @@
 
 In turns, on the same cores, each with as many at once as there are cores. `tools/farm-peers.sh` installs the peers;
 those that are not there are left out. A million tasks in one table, for cost and memory: `--million`, ten minutes.
+`--tasks 10000`: so many in a round; the fewer, the more the start of Python counts, which is in ours.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -28,22 +30,25 @@ HERE = Path(__file__).parent
 PEERS = HERE.parent.parent / ".venv-farm-peers" / "bin"
 SLOTS = len(os.sched_getaffinity(0))
 ROUNDS = 3
+TASKS = 40_000  # in a round
 SLOWEST = 1 / 0.9  # of posix_spawn's time
 MOST_MB = 200
 MOST_FILES = 50
 
 
 def main() -> None:
-    is_long = "--million" in sys.argv
-    sys.argv[1:] = [word for word in sys.argv[1:] if word != "--million"]
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--million", action="store_true")
+    parser.add_argument("--tasks", type=int, default=TASKS)
+    options, sys.argv[1:] = parser.parse_known_args()
     with tempfile.TemporaryDirectory(prefix="farm-") as place:
         os.chdir(place)
-        show("tasks of a farm: /bin/true", measure_rates(Path(place)))
-        show("the cost of a task in tables of all sizes", measure_sizes(Path(place), is_long=is_long))
+        show("tasks of a farm: /bin/true", measure_rates(Path(place), options.tasks))
+        show("the cost of a task in tables of all sizes", measure_sizes(Path(place), is_long=options.million))
 
 
-def measure_rates(place: Path) -> list[Row]:
-    works = list_works(place)
+def measure_rates(place: Path, tasks: int) -> list[Row]:
+    works = list_works(place, tasks)
     found: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(ROUNDS):
         for name, (count, work) in works.items():
@@ -62,14 +67,14 @@ def measure_rates(place: Path) -> list[Row]:
     return rows
 
 
-def list_works(place: Path) -> dict[str, tuple[int, Callable[[int], float]]]:
+def list_works(place: Path, tasks: int) -> dict[str, tuple[int, Callable[[int], float]]]:
     """Name -> how many tasks in a round, and what runs so many and says in how many seconds."""
     spawn = place / "spawn"
     subprocess.run(["cc", "-O2", "-o", spawn, HERE / "spawn.c"], check=True)
     works: dict[str, tuple[int, Callable[[int], float]]] = {
-        "posix_spawn in C": (10_000, lambda count: time_command([str(spawn), str(count), str(SLOTS), "/bin/true"])),
-        "Windlass": (10_000, lambda count: run_farm(place / "farm", count)[0]),
-        "xargs -P": (10_000, lambda count: time_command(["xargs", "-P", str(SLOTS), "-n", "1", "/bin/true"], count)),
+        "posix_spawn in C": (tasks, lambda count: time_command([str(spawn), str(count), str(SLOTS), "/bin/true"])),
+        "Windlass": (tasks, lambda count: run_farm(place / "farm", count)[0]),
+        "xargs -P": (tasks, lambda count: time_command(["xargs", "-P", str(SLOTS), "-n", "1", "/bin/true"], count)),
     }
     if shutil.which("parallel"):
         argv = ["parallel", "--will-cite", "-j", str(SLOTS), "/bin/true"]

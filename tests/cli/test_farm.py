@@ -54,6 +54,20 @@ def test_a_story_of_a_farm(windlass: Windlass, project: Path) -> None:
     assert windlass("ps").stdout == ""
 
 
+def test_a_farm_in_the_background_is_waited_for(windlass: Windlass) -> None:
+    good = windlass("farm", "run", "-d", "sleep 1; python3 work.py {}", ":::", "1", "2")
+    bad = windlass("farm", "run", "-d", "python3 work.py {}", ":::", "5", "6")
+
+    waited = windlass("wait", good.stdout.strip())
+    both = windlass("wait", "--json", good.stdout.strip(), bad.stdout.strip())
+
+    assert waited.returncode == 0, waited.stderr
+    assert "2 of 2 tasks done" in waited.stderr
+    assert both.returncode == 1
+    assert "1 of 2 tasks done, 1 failed" in both.stderr
+    assert [one["progress_done"] for one in json.loads(both.stdout)["runs"]] == [2, 2]
+
+
 def test_commands_of_a_file_and_more_of_them_later(windlass: Windlass, project: Path) -> None:
     (project / "tasks.txt").write_text("echo größe > a.txt\nsleep 0 && echo two\n")
     (project / "table.csv").write_text("seed,name\n1,one\n2,t w o\n")

@@ -1,6 +1,7 @@
 """A pilot runs what is in the table, records it, and leaves."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -259,3 +260,36 @@ def test_a_task_sees_the_environment_of_its_job(farm: Farm) -> None:
     farm.run(WINDLASS_TASK="77", MINE="é")
 
     assert farm.read_output(0) == "0\n1\né\n".encode()
+
+
+def test_each_task_has_cores_and_gpus_of_its_own_from_its_first_moment(farm: Farm) -> None:
+    """GPUs as Slurm names them to the job; two tasks on each."""
+    show = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['CUDA_VISIBLE_DEVICES'])"
+    farm.lay([f'sleep 0.2; "{sys.executable}" -c "{show}"'] * 4, gpus=1, share=2)
+
+    farm.run(CUDA_VISIBLE_DEVICES="2")
+
+    seen = {farm.read_output(task) for task in range(4)}
+    assert seen == {f"[{core}] 2\n".encode() for core in sorted(os.sched_getaffinity(0))[:2]}
+
+
+@pytest.mark.slow
+def test_what_a_task_has_sent_into_the_background_stays_while_the_task_runs(farm: Farm, tmp_path: Path) -> None:
+    """As a server does that it talks to; when the task has ended it is ended."""
+    server = "import os, time; os.fork() and os._exit(0); os.setsid(); open('server', 'w').write(str(os.getpid()))"
+    farm.lay([f'"{sys.executable}" -c "{server}; time.sleep(600)"; sleep 12; kill -0 $(cat server)'])
+
+    farm.run(timeout_s=60)
+
+    assert farm.find_codes() == [0]
+    assert not Path("/proc", (tmp_path / "server").read_text()).exists()
+
+
+def test_many_lanes_record_every_task_once(farm: Farm) -> None:
+    farm.lay([f"exit {number % 2}" for number in range(400)])
+
+    farm.run(slots=8, timeout_s=60)
+
+    assert farm.find_codes() == [number % 2 for number in range(400)]
+    assert [len(ends) for ends in farm.find_counted().values()] == [1] * 400
+    farm.check_nothing_is_held()

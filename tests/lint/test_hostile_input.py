@@ -153,7 +153,7 @@ def test_of_a_long_script_the_first_megabyte_is_looked_at_and_nothing_written(tm
 
 @pytest.mark.parametrize("name", SLOW)
 def test_time_grows_with_the_size_alone(tmp_path: Path, name: str) -> None:
-    small, large = (_measure(tmp_path, _make(name, size)) for size in (4_000, 40_000))
+    small, large = (min(_measure(tmp_path, _make(name, size)) for _ in range(3)) for size in (4_000, 40_000))
 
     assert large < 50 * max(small, 0.01)  # ten times the size; a busy machine doubles either
 

@@ -4,7 +4,15 @@ from collections.abc import Iterator, Mapping
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.placing.standing import Holder, Over, count_resources, find_over, find_standing, format_amount
+from windlass.core.placing.standing import (
+    Holder,
+    Over,
+    count_queued,
+    count_resources,
+    find_over,
+    find_standing,
+    format_amount,
+)
 
 _MANY_LINKS = 100
 # Slurm's words after `AssocMax`, `QOSMax`, `QOSMin`, `AssocGrp` and `QOSGrp`.
@@ -29,7 +37,7 @@ def too_many_jobs(case: Case) -> Iterator[Finding]:
     holder = find_standing(case.plan, case.facts).first(lambda one: one.max_submit)
     rule, links = case.site.rules.max_submitted, case.plan.jobs
     if holder is not None and holder.max_submit is not None:
-        queued, is_exact = _count_queued(case, holder)
+        queued, is_exact = count_queued(case.facts, holder)
         if queued + links > holder.max_submit:
             certain = is_exact or links > holder.max_submit
             yield Finding(
@@ -57,7 +65,7 @@ def running_jobs_wait_for_each_other(case: Case) -> Iterator[Finding]:
     holder = find_standing(case.plan, case.facts).first(lambda one: one.max_jobs)
     if holder is None or holder.max_jobs is None:
         return
-    queued, _ = _count_queued(case, holder)
+    queued, _ = count_queued(case.facts, holder)
     if queued < holder.max_jobs:
         return
     never = holder.max_jobs == 0
@@ -131,16 +139,6 @@ def less_than_the_qos_wants(case: Case) -> Iterator[Finding]:
                     fact=f"sacctmgr show qos {qos.name if qos else ''}",
                     refusal=standing.format_refusal(f"QOSMin{_AT_LEAST[name.partition('/')[0]]}"),
                 )
-
-
-def _count_queued(case: Case, holder: Holder) -> tuple[int, bool]:
-    """Of those that count against this limit, and whether it is known which do."""
-    facts = case.facts
-    by_name = facts.jobs_by_qos if holder.prefix == "QOS" else facts.jobs_by_account
-    if by_name is not None:
-        return by_name.get(holder.name, 0), True
-    is_all_one = holder.prefix == "Assoc" and len(facts.associations or ()) == 1
-    return facts.jobs_in_queue or 0, not facts.jobs_in_queue or is_all_one
 
 
 def _tell_submitted(limit: int, whose: str, queued: int, links: int) -> str:

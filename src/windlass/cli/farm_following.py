@@ -53,10 +53,15 @@ def _show_end(output: Output, session: Session, lead: RunRecord, seen: FarmSeen,
     output.tell(output.paint(format_end(status, lead.created, session.clock()), "green" if is_good else "red"))
     for line in format_failures(group_failures(outcomes), lead.run_id):
         output.tell(line)
+    return tell_what_next(output, lead, seen)
+
+
+def tell_what_next(output: Output, lead: RunRecord, seen: FarmSeen) -> int:
+    """The exit code too."""
     if seen.is_left_alone:
         output.tell(f"no pilot is left for the rest: windlass farm resume {lead.run_id}")
         return int(ExitCode.JOB_FAILED)
-    if status.failed:
+    if seen.status.failed:
         output.tell(f"again: windlass farm retry {lead.run_id}")
         return int(ExitCode.FAILED)
     output.tell(f"results: windlass farm results {lead.run_id}, windlass fetch {lead.run_id}")

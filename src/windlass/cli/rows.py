@@ -1,34 +1,14 @@
 """Rows and cells of tables. Apart from `words`, because `ps` must start fast and needs no plan for it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windlass.app.record_words import format_ago, format_why
-from windlass.core.record import RunRecord, RunState
+from windlass.core.record import RunRecord
 
 if TYPE_CHECKING:
     from windlass.core.farm.values import FarmStatus
 
 PS_HEAD = ("RUN", "SITE", "STATE", "LINK", "JOB", "AGE", "WHY")
-
-
-def fold_pilots(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
-    """A farm is one row, that of the run which leads it; it runs as long as one of its pilots does."""
-    states: dict[str, set[RunState]] = {}
-    for one in records:
-        states.setdefault(one.farm or "", set()).add(one.state)
-    ids = {one.run_id for one in records}
-    leads = [one for one in records if one.farm in (None, one.run_id) or one.farm not in ids]
-    return tuple(_show_at_work(one, states[one.farm]) if one.farm else one for one in leads)
-
-
-def _show_at_work(lead: RunRecord, states: set[RunState]) -> RunRecord:
-    live = {one for one in states if not one.is_final}
-    if not live or not lead.state.is_final:
-        return lead
-    state = RunState.RUNNING if RunState.RUNNING in live else RunState.WAITING
-    return replace(lead, state=state, reason=None)
 
 
 def make_row(record: RunRecord, now: float, farm: "FarmStatus | None" = None) -> tuple[str, ...]:

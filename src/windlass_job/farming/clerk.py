@@ -20,6 +20,10 @@ _STOPS_S = 2.0
 _PATIENCE_S = 30.0  # at the end, for a disk that hangs
 _WAIT_BEATS = 2.5  # who has nothing to do waits so long for what others may give back
 
+# How a pilot stands: what it has ended and recorded so far, how many tasks it runs, and tasks a second with all slots
+# at work.
+Standing = NamedTuple("Standing", [("ended", Told), ("running", int), ("rate", Optional[float])])
+NOT_BEGUN = Standing(Told(0, 0), 0, None)
 # row: as it is in the table, or what `prepare` made of it
 Task = NamedTuple("Task", [("number", int), ("losses", int), ("attempt", int), ("kind", str), ("row", Any)])
 
@@ -41,24 +45,24 @@ class Clerk:
         timing: Timing,
         linger_s: float,
         left_s: "Callable[[], Optional[float]]",
+        standing: "Callable[[], Standing]",
         wake: "Callable[[], None]",
         stops: "Callable[[], Set[int]]",
         beats: "List[Callable[[], None]]",
         prepare: "Callable[[str, bytes], Any]" = lambda kind, row: row,
     ) -> None:
-        """prepare: what is made of each row here, many at once, which is faster than one by one where they start."""
+        """standing: asked when it is needed, and not told with each of a million tasks. prepare: what is made of each row here, many at once, which is faster than one by one where they start."""
         self.ready: "Deque[Task]" = collections.deque()
         self.is_over = False
         self.is_sealed = False
         self.problem: "Optional[str]" = None
         self.stopped: "Set[int]" = set()  # tasks that are not to run, or not to run on
-        self.rate: "Optional[float]" = None  # tasks a second, with all slots at work
         self._member, self._table, self._journal = member, table, journal
         self._slots, self._timing, self._linger_s = slots, timing, linger_s
         self._left_s, self._wake, self._load_stops = left_s, wake, stops
+        self._find_standing, self._standing = standing, NOT_BEGUN
         self._beats, self._prepare = beats, prepare
         self._unread: "List[Range]" = []  # claimed, and not yet in `ready`
-        self._ended, self._running = Told(0, 0), 0
         self._claim_at = self._ahead_at = 0.0
         self._idle_since: "Optional[float]" = None
         self._change = threading.Condition()
@@ -70,10 +74,9 @@ class Clerk:
 
     # ---- for the pilot ----
 
-    def tell(self, ended: Told, running: int) -> None:
-        """What the pilot has ended so far, and recorded; and how many it runs now."""
-        self._ended, self._running = ended, running
-        if not self.ready:  # else it looks by itself soon enough, and is not woken for each of a million tasks
+    def stir(self) -> None:
+        """Something has ended or begun."""
+        if not self.ready:  # else it looks by itself soon enough
             with self._change:
                 self._change.notify()
 
@@ -117,6 +120,7 @@ class Clerk:
                 if now >= stops_at:
                     stops_at = now + min(_STOPS_S, self._timing.beat_s)
                     self._take_stops()
+                self._standing = self._find_standing()
                 self._attempt(self._refill)
                 self._rest()
         except Sealed:
@@ -156,7 +160,7 @@ class Clerk:
     # ---- tasks come ----
 
     def _is_low(self) -> bool:
-        return len(self.ready) <= min(sizes.choose_ahead(self.rate), _BLOCK // 2)
+        return len(self.ready) <= min(sizes.choose_ahead(self._standing.rate), _BLOCK // 2)
 
     def _refill(self) -> None:
         if self._is_draining:
@@ -166,15 +170,15 @@ class Clerk:
                 self._claim()
             if self._unread:
                 self._read_block()
-            elif not self.ready and not self._running:
+            elif not self.ready and not self._standing.running:
                 self._look_whether_over()
 
     def _claim(self) -> None:
-        idle, now = self._slots - self._running - len(self.ready), time.monotonic()
-        if now < self._claim_at or (idle <= 0 and (now < self._ahead_at or not sizes.choose_ahead(self.rate))):
+        idle, now = self._slots - self._standing.running - len(self.ready), time.monotonic()
+        if now < self._claim_at or (idle <= 0 and (now < self._ahead_at or not sizes.choose_ahead(self._standing.rate))):
             return
         self._tell_member()
-        taken = self._member.claim(idle=idle, rate=self.rate, left_s=self._left_s())
+        taken = self._member.claim(idle=idle, rate=self._standing.rate, left_s=self._left_s())
         if taken:
             self._idle_since = None
             self._unread += taken
@@ -191,12 +195,12 @@ class Clerk:
 
     def _tell_member(self) -> None:
         """Only what is on the disk is told: others believe it, and leave."""
-        ended = self._ended
+        ended = self._find_standing().ended
         self._journal.flush()
         self._member.ended = ended
 
     def _read_block(self) -> None:
-        count = min(_BLOCK, max(self._slots, 2 * sizes.choose_ahead(self.rate)))
+        count = min(_BLOCK, max(self._slots, 2 * sizes.choose_ahead(self._standing.rate)))
         block, rest = ranges.split(self._unread, count)
         tasks: "List[Task]" = []
         for first, end, past in block:
@@ -248,7 +252,7 @@ class Clerk:
             return
         if self._idle_since is None:
             self._idle_since = now
-        if member.ended != self._ended or not member.has_told:
+        if member.ended != self._standing.ended or not member.has_told:
             self._give_back_waiting()
         waits_s = self._linger_s
         if not ledger.is_complete(member.state):

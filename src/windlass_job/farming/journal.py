@@ -24,16 +24,15 @@ class Journal:
     def write(self, text: str, wait: "Callable[[], None]" = lambda: None) -> None:
         """Whole lines. Raises OSError when the disk stays full; `wait` is called while it is waited for."""
         content = text.encode("ascii")
+        error = self._try(content)
         deadline = time.monotonic() + PATIENCE_S
-        while True:
-            error = self._try(content)
-            if error is None:
-                return
+        while error is not None:
             if error.errno not in disk.NO_SPACE or time.monotonic() > deadline:
                 raise error
             self._say("what became of tasks cannot be recorded: {}; no new ones are started".format(error.strerror))
             wait()
             time.sleep(_PAUSE_S)
+            error = self._try(content)
 
     def _try(self, content: bytes) -> "Optional[OSError]":
         with self._lock:

@@ -95,6 +95,10 @@ class Member:
     def has_told(self) -> bool:
         return self._told == self.ended
 
+    def count_over(self, ended: Told) -> int:
+        """Tasks of the whole farm, as far as is known here; ended: what this worker has ended so far."""
+        return self.state.done + self.state.failed + sum(ended) - sum(self._told)
+
     def is_with(self, check: "Callable[[str], bool]") -> bool:
         """Whether there is another like this, now."""
         self._list()

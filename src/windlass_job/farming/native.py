@@ -7,10 +7,12 @@ a task, and keeps other threads waiting until the new program runs.
 import ctypes
 import os
 import signal
+import sys
 from typing import Dict, List, Sequence
 
 _ROOM = 1024  # bytes for structures of the C library, of which glibc's greatest has 336
-_SETPGROUP, _SETSIGDEF, _SETSIGMASK, _SETSID = 0x02, 0x04, 0x08, 0x80
+_SETPGROUP, _SETSIGDEF, _SETSIGMASK = 0x02, 0x04, 0x08
+_SETSID = 0x400 if sys.platform == "darwin" else 0x80
 _BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and programs do not expect that
 
 Env = Dict[bytes, bytes]
@@ -22,16 +24,18 @@ class Environment:
     def __init__(self, env: Env, changing: "Sequence[bytes]") -> None:
         fixed = [name + b"=" + value for name, value in env.items() if name not in changing]
         self._first = len(fixed)
-        self._names = changing
+        self._names, self._values = changing, [-1] * len(changing)
         self.array = (ctypes.c_char_p * (len(fixed) + len(changing) + 1))(*fixed)
 
     def set(self, *values: int) -> None:
-        for place, value in enumerate(values, self._first):
-            self.array[place] = b"%b=%d" % (self._names[place - self._first], value)
+        for place, value in enumerate(values):
+            if value != self._values[place]:
+                self._values[place] = value
+                self.array[self._first + place] = b"%b=%d" % (self._names[place], value)
 
 
 class Native:
-    """OSError when there is no such C library here."""
+    """For several threads at once. OSError when there is no such C library here."""
 
     def __init__(self, null: int) -> None:
         try:
@@ -42,7 +46,6 @@ class Native:
         self._null = null
         self._attributes = self._make_attributes()
         self._actions: "Dict[int, ctypes.Array[ctypes.c_char]]" = {}
-        self._pid = ctypes.c_int()
 
     def start(self, program: bytes, argv: "List[bytes]", env: Environment, output: int) -> int:
         """Its process id. Its first process leads a session of its own, or at least a group."""
@@ -50,10 +53,11 @@ class Native:
         if actions is None:
             actions = self._actions[output] = self._make_actions(output)
         words = (ctypes.c_char_p * (len(argv) + 1))(*argv)
-        code = self._spawn(ctypes.byref(self._pid), program, actions, self._attributes, words, env.array)
+        pid = ctypes.c_int()
+        code = self._spawn(ctypes.byref(pid), program, actions, self._attributes, words, env.array)
         if code:
             raise OSError(code, os.strerror(code))
-        return self._pid.value
+        return pid.value
 
     def _make_actions(self, output: int) -> "ctypes.Array[ctypes.c_char]":
         made, library = ctypes.create_string_buffer(_ROOM), self._library

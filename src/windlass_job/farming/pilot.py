@@ -5,18 +5,19 @@ output says whether all tasks are over, by which the agent knows that no link is
 """
 
 import argparse
-import json
+import gc
 import os
 import signal
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, List, Mapping, Optional, Tuple, Union
 
 from windlass_job import disk, slurm, wire
 from windlass_job.bounded import describe, say
-from windlass_job.farming import adding, calling, ledger, naming, records, spawning
+from windlass_job.farming import adding, calling, commands, ledger, naming, records, spawning
 from windlass_job.farming.calling import MOST_LOSSES, Calls
-from windlass_job.farming.clerk import Clerk, Task
+from windlass_job.farming.clerk import NOT_BEGUN, Clerk, Standing, Task
+from windlass_job.farming.commands import Commands, Running
 from windlass_job.farming.cutting import is_cut
 from windlass_job.farming.entries import DiskStore, Ledger, Unsure
 from windlass_job.farming.journal import PATIENCE_S
@@ -24,12 +25,13 @@ from windlass_job.farming.measuring import Measures
 from windlass_job.farming.member import Member, make_timing
 from windlass_job.farming.native import Environment
 from windlass_job.farming.node import leave_out_ranks, load_node, make_all_variables
-from windlass_job.farming.outputs import DEFAULT_LIMIT, Outputs, Scratches, find_last_line
+from windlass_job.farming.outputs import DEFAULT_LIMIT, Outputs, Scratches
 from windlass_job.farming.results import Results
 from windlass_job.farming.roll import DiskRoll
-from windlass_job.farming.running import Running
-from windlass_job.farming.slots import Need, Slot, plan_slots
-from windlass_job.farming.strays import end_strays
+from windlass_job.farming.showing import Progress, put_card
+from windlass_job.farming.slots import Slot, plan_slots, read_need
+from windlass_job.farming.stopping import ask_to_stop
+from windlass_job.farming.strays import Known, Strays, end_strays, find_children
 from windlass_job.farming.table import COMMANDS, Table
 from windlass_job.farming.tally import NOTHING_USED, Tally
 from windlass_job.farming.warm import Warm
@@ -37,10 +39,9 @@ from windlass_job.signals import Signals, read_signal
 
 _TICK_S = 0.5
 _LIVE_S = 5.0  # between two looks at what running tasks print
-_GRACE_S = 10.0  # between asking a task to stop and killing it
-_CUT = -100  # no verdict of a task, but of the job
+_LOCK_S = 0.2
+_MANY_VALUES = 50000
 _LEAST_S = 5e-5  # a call costs so much, however short it is
-_SUSPECT = 3  # and one that had so many runs alone: then it is known whose fault it was
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     try:
+        gc.set_threshold(_MANY_VALUES)  # of tasks, which come and go, and none of them in circles
+        # Each lane waits for its own process: this thread is not woken for every one of a million.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
         stop = read_signal(options.stop_signal)
         signals = Signals(notice=stop, cancel={signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
         while True:
@@ -72,28 +76,29 @@ class Pilot:
         self._card, self._stop, self._signals = card, stop, signals
         self._retries = int(card.get("retries") or 0)
         self._deadline = slurm.read_number(env, wire.ENV_DEADLINE, 0) - slurm.read_number(env, wire.ENV_NOTICE_S, 0)
+        self._lock = threading.Lock()  # of all that this thread and the lanes change
         self._make_slots(env)
         self._join(folder, env)
+        self._commands = self._make_commands()
         self._calls = self._make_calls(folder, env)
-        self._running: "Dict[int, Running]" = {}
+        self._standing = NOT_BEGUN
+        self._strays, self._progress = Strays(), Progress(env)
+        self._failure: "Optional[BaseException]" = None  # of a lane
         self._is_draining = False  # no task is started any more
         self._is_stopping = False  # and those that run are asked to stop
 
     def _make_slots(self, env: Mapping[str, str]) -> None:
-        card = self._card
-        need = Need(
-            max(1, card.get("cpus") or 1), card.get("gpus") or 0, card.get("memory_mb") or 0, card.get("share") or 1
-        )
+        need = read_need(self._card)
         self._slots = plan_slots(load_node(env), need)
         self._free = list(reversed(self._slots))
         self._spawner = spawning.Spawner(leave_out_ranks(env))
         self._variables = make_all_variables(self._slots, need, env)
         self._place = env.get("SLURM_TMPDIR") or env.get("TMPDIR")
-        self._limit = int(card.get("output_limit") or DEFAULT_LIMIT)
+        self._limit = int(self._card.get("output_limit") or DEFAULT_LIMIT)
         self._scratches = Scratches(self._place, self._limit)
 
     def _join(self, folder: bytes, env: Mapping[str, str]) -> None:
-        pilots, timing, main = os.path.join(folder, b"pilots"), make_timing(), threading.get_ident()
+        pilots, timing = os.path.join(folder, b"pilots"), make_timing()
         name, self._journal = naming.open_journal(pilots, naming.make_name(env), say)
         stem = os.path.join(pilots, disk.as_path(name))
         self._card_path = stem + b".json"
@@ -114,11 +119,21 @@ class Pilot:
             timing=timing,
             linger_s=float(self._card.get("linger_s") or 0),
             left_s=self._count_left_s,
-            wake=lambda: spawning.wake(main),
+            standing=self._find_standing,
+            wake=self._signals.wake,
             stops=lambda: adding.load_stops(os.path.join(folder, wire.FARM_STOPS.encode())),
             prepare=lambda kind, row: spawning.read_command(row) if kind == COMMANDS else row,
-            beats=[one.flush for one in (self._results, self._journal, self._outputs, self._measures)]
-            + [self._put_card],
+            beats=[one.flush for one in (self._results, self._journal, self._outputs, self._measures)] + [self._show],
+        )
+
+    def _make_commands(self) -> Commands:
+        return Commands(
+            self._spawner,
+            books=commands.Books(self._outputs, self._measures, self._scratches),
+            deeds=commands.Deeds(self._record_command, self._cut, self._go_on, self._fail),
+            envs=self._envs,
+            signals=self._signals,
+            lock=self._lock,
         )
 
     def _make_calls(self, folder: bytes, env: Mapping[str, str]) -> Calls:
@@ -149,85 +164,95 @@ class Pilot:
         return self._leave()
 
     def _loop(self) -> None:
-        """What ended is recorded before the next ones begin: whoever dies loses no more than what was running."""
         next_tick = next_live = 0.0
         while not self._is_finished():
             pause_s = self._calls.choose_pause(_TICK_S) if self._calls.is_used else _TICK_S
-            for reaped in spawning.wait(pause_s):
-                self._take_end(reaped)
-            if self._calls.is_used:
-                self._calls.look(self._free)
-            self._start_tasks()
-            now = time.monotonic()
-            if now >= next_tick:
-                next_tick = now + _TICK_S
-                self._tick(now, now >= next_live)
-                next_live = now + _LIVE_S if now >= next_live else next_live
+            self._signals.wait(pause_s)
+            with self._lock:
+                if self._calls.is_used:
+                    self._look_at_calls()
+                self._start_tasks()
+                now = time.monotonic()
+                if now >= next_tick:
+                    next_tick = now + _TICK_S
+                    self._tick(now, now >= next_live)
+                    next_live = now + _LIVE_S if now >= next_live else next_live
 
     def _is_finished(self) -> bool:
-        if self._running or self._calls.busy or self._tally.has_lines:
-            return False
-        return self._is_draining or (self._clerk.is_over and not self._clerk.ready)
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            if self._commands.count or self._calls.busy or self._tally.has_lines:
+                return False
+            return self._is_draining or (self._clerk.is_over and not self._clerk.ready)
 
-    # ---- starting ----
+    def _look_at_calls(self) -> None:
+        for reaped in spawning.reap_ended(self._calls.pids):
+            self._calls.take_end(reaped, self._free)
+        self._calls.look(self._free)
+
+    # ---- starting: what ended is recorded before the next ones begin; whoever dies loses only what was running ----
 
     def _start_tasks(self) -> None:
-        """One write for all that ended and all that starts, and it comes first: what ended must not run again."""
+        """In slots that are free. One write for all that ended and all that starts, and it comes first."""
         now = time.time()
-        chosen = self._choose(now)
+        chosen = []
+        while self._free:
+            task = self._choose(now)
+            if task is None:
+                break
+            self._calls.free_slot(self._free[-1])
+            chosen.append(self._commands.take(task, self._free.pop(), now))
         self._tally.write()
-        for task, slot in chosen:
-            self._start(task, slot, now)
+        for running in chosen:
+            self._commands.begin(running)
         if not self._is_draining and calling.is_call_first(self._clerk.ready) and self._has_time(now):
             self._calls.fill(self._clerk.ready, self._free, self._clerk.stopped)
         self._tally.write()
-        given = self._calls.count_given() if self._calls.is_used else 0
-        self._clerk.tell(self._tally.told, len(self._running) + given)
+        self._clerk.stir()
 
-    def _choose(self, now: float) -> "List[Tuple[Task, Slot]]":
-        chosen: "List[Tuple[Task, Slot]]" = []
+    def _go_on(self, slot: Slot) -> "Optional[Running]":
+        """In a lane, whose task has just ended: the next one, or the slot is free."""
+        now = time.time()
+        task = self._choose(now)
+        running = self._commands.take(task, slot, now) if task is not None else None
+        if running is None:
+            self._free.append(slot)
+        self._tally.write()
+        self._clerk.stir()
+        if self._free:
+            self._signals.wake()  # for who else may have them, or because all is over
+        return running
+
+    def _find_standing(self) -> Standing:
+        """For the clerk, which beats on while a full disk holds up all that has the lock: then as it was before."""
+        if self._lock.acquire(timeout=_LOCK_S):
+            try:
+                running = self._commands.count + self._calls.count_given()
+                self._standing = Standing(self._tally.told, running, self._tally.rate)
+            finally:
+                self._lock.release()
+        return self._standing
+
+    def _choose(self, now: float) -> "Optional[Task]":
+        """The next command; that it starts is among the lines to be written."""
         ready = self._clerk.ready
-        while self._free and ready and not (self._is_draining or calling.is_call_first(ready)) and self._has_time(now):
+        while ready and not (self._is_draining or calling.is_call_first(ready)) and self._has_time(now):
             try:
                 task = ready.popleft()
             except IndexError:
                 break  # the clerk has just given it to others
-            if self._must_wait(task, bool(chosen)):
-                ready.appendleft(task)
-                break
             if task.number in self._clerk.stopped:
                 self._tally.end(task, records.STOPPED, now, NOTHING_USED)
             elif task.losses >= MOST_LOSSES:
                 self._tally.end(task, records.LOST, now, NOTHING_USED)
+            elif self._commands.must_wait(task):
+                ready.appendleft(task)
+                break
             else:
                 self._tally.start(task, now)
-                chosen.append((task, self._free.pop()))
-        return chosen
-
-    def _must_wait(self, task: Task, is_beside: bool) -> bool:
-        """For all that runs, or for one that must be alone."""
-        if _SUSPECT <= task.losses < MOST_LOSSES:
-            return bool(self._running) or is_beside
-        return any(running.task.losses >= _SUSPECT for running in self._running.values())
-
-    def _start(self, task: Task, slot: Slot, start: float) -> None:
-        env, cores = self._envs[slot.number], [] if self._tally.are_short else slot.cores
-        scratch = self._scratches.take()
-        self._measures.begin(slot.number)
-        self._calls.free_slot(slot)
-        env.set(task.number, task.attempt)
-        try:
-            if isinstance(task.row, spawning.CannotStart):
-                raise task.row
-            pid = self._spawner.start(task.row, cores, scratch.handle, env)
-        except spawning.CannotStart as error:
-            said = "windlass: {}\n".format(error).encode("utf-8", "replace")
-            self._outputs.add(task.number, task.attempt, [said])
-            self._free.append(slot)
-            self._scratches.put(scratch)
-            self._record(task, wire.EXIT_NOT_STARTED, start, NOTHING_USED, str(error))
-            return
-        self._running[pid] = Running(task, slot, scratch, pid, start)
+                return task
+        return None
 
     def _has_time(self, now: float) -> bool:
         """As long as tasks took here so far, where the user did not say it: one that is cut short costs no try."""
@@ -248,41 +273,29 @@ class Pilot:
 
     # ---- ending ----
 
-    def _take_end(self, reaped: spawning.Reaped) -> None:
-        running = self._running.pop(reaped.pid, None)
-        if running is None:
-            self._calls.take_end(reaped, self._free)
-            return  # or a process that a task had left behind
-        spawning.kill_all(reaped.pid, signal.SIGKILL)
-        self._free.append(running.slot)
-        task, scratch, code = running.task, running.scratch, spawning.read_code(reaped.status)
-        self._collect(running, True)
-        if running.verdict is not None and (code != 0 or running.verdict == records.STOPPED):
-            code = running.verdict
-        elif self._is_cut(code, running.kill_at is not None):
-            code = _CUT
-        last_line = find_last_line(scratch.last) if code else ""
-        self._scratches.put(scratch)
-        if code == _CUT:
-            self._clerk.ready.append(task)  # by the end of the job: given back
-            return
-        self._tally.count_time(time.monotonic() - running.began)
-        self._clerk.rate = self._tally.rate
-        usage = reaped.usage
-        self._record(task, code, running.start, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0), last_line)
+    def _record_command(self, running: Running, code: int, used: "Tuple[float, float]", last_line: str) -> None:
+        if used is not NOTHING_USED:
+            self._tally.count_time(time.monotonic() - running.began)
+        self._record(running.task, code, running.start, used, last_line)
 
-    def _collect(self, running: Running, is_over: bool) -> None:
-        """What it has printed and told since the last time."""
-        task, slot, scratch = running.task, running.slot.number, running.scratch
-        if scratch.has_more():
-            self._outputs.add(task.number, task.attempt, self._measures.watch(slot, scratch.collect(is_over)))
-        self._measures.take(slot, b"%d %d" % (task.number, task.attempt), is_over)
+    def _cut(self, running: Running) -> None:
+        """By the end of the job: given back."""
+        self._note_cut()
+        self._clerk.ready.append(running.task)
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = error
+        self._signals.wake()
+
+    def _note_cut(self) -> None:
+        self._is_stopping = True
+        if not self._is_draining:
+            self._drain()  # it would be started again before the next tick
 
     def _is_cut(self, code: int, was_asked: bool) -> bool:
         cut = is_cut(self._signals, code, was_asked)
-        self._is_stopping = self._is_stopping or cut
-        if cut and not self._is_draining:
-            self._drain()  # it would be started again before the next tick
+        if cut:
+            self._note_cut()
         return cut
 
     def _record(self, task: Task, code: int, start: float, used: "Tuple[float, float]", last_line: str) -> None:
@@ -295,7 +308,6 @@ class Pilot:
     def _count_call(self, task: Task, code: int, seconds: float) -> None:
         """Whose lines are there already."""
         self._tally.count_time(max(seconds, _LEAST_S))
-        self._clerk.rate = self._tally.rate
         if not self._tally.count(code, task.attempt):
             self._clerk.ready.append(task._replace(attempt=task.attempt + 1))
 
@@ -307,7 +319,7 @@ class Pilot:
         if (self._is_stopping or self._member.state.is_closed) and not self._is_draining:
             self._drain()
         limit_s = self._card.get("task_limit_s")
-        for running in list(self._running.values()):
+        for running in self._commands.running:
             if self._is_stopping:
                 self._ask(running, now, None)
             elif running.task.number in self._clerk.stopped:
@@ -315,11 +327,15 @@ class Pilot:
             elif limit_s and now - running.began > limit_s:
                 self._ask(running, now, records.TOO_LONG)
             if is_live or running.scratch.is_huge():
-                self._collect(running, False)
+                self._commands.collect(running, False)
         self._tend_calls(now, limit_s)
         self._calls.tend(is_live)
         if is_live:
-            end_strays(set(self._running) | self._calls.pids)
+            self._strays.look(self._find_known)
+
+    def _find_known(self) -> Known:
+        tasks = {one.task.number for one in self._commands.running}
+        return Known(self._calls.pids.union(self._commands.pids), tasks)
 
     def _tend_calls(self, now: float, limit_s: "Optional[float]") -> None:
         for warm in self._calls.busy:
@@ -330,21 +346,15 @@ class Pilot:
                 self._ask(warm, now, None if self._is_stopping else verdict)
 
     def _ask(self, running: "Union[Running, Warm]", now: float, verdict: "Optional[int]") -> None:
-        if running.pid is None:
-            return
-        if running.kill_at is None:
-            running.kill_at, running.verdict = now + _GRACE_S, verdict
-            spawning.kill_all(running.pid, signal.SIGKILL if self._clerk.is_sealed else self._stop)
-        elif now >= running.kill_at:
-            spawning.kill_all(running.pid, signal.SIGKILL)
+        ask_to_stop(running, now, verdict, signal.SIGKILL if self._clerk.is_sealed else self._stop)
 
     # ---- leaving ----
 
     def _leave(self) -> "Optional[int]":
-        for pid in self._calls.pids.union(self._running):
+        self._commands.close()
+        for pid in self._calls.pids:
             spawning.kill_all(pid, signal.SIGKILL)
-        end_strays(set())
-        self._clerk.tell(self._tally.told, 0)
+        end_strays(find_children(os.getpid()))
         self._clerk.end()
         self._measures.close()
         if self._clerk.is_sealed:
@@ -352,7 +362,8 @@ class Pilot:
         if self._clerk.problem is not None:
             self._say("the farm cannot be worked on: {}".format(self._clerk.problem))
             return 1
-        self._put_card()
+        self._show()
+        self._progress.end()
         state = self._member.state
         self._say("{} done here, {} failed; {} of {} over".format(
             self._tally.done, self._tally.failed, state.done + state.failed, _count(state.total, "task")
@@ -381,16 +392,10 @@ class Pilot:
         for one in held + [self._spawner, self._scratches]:
             one.close()
 
-    def _put_card(self) -> None:
-        """For whoever looks: what this worker does now. Replaced without a flush: it is only news."""
-        running = [[one.task.number, one.task.attempt, round(one.start, 1)] for one in list(self._running.values())]
-        running += [[task.number, task.attempt, round(start, 1)] for task, start in self._calls.find_running()]
-        done, failed = self._tally.told
-        told = {"t": round(time.time(), 1), "done": done, "failed": failed, "slots": len(self._slots)}
-        aside = self._card_path + b".new"
-        with open(aside, "wb") as file:
-            file.write(json.dumps(dict(told, running=running, host=os.uname()[1])).encode("ascii"))
-        os.rename(aside, self._card_path)
+    def _show(self) -> None:
+        running = [(one.task, one.start) for one in self._commands.running] + self._calls.find_running()
+        put_card(self._card_path, self._tally.told, len(self._slots), running)
+        self._progress.tell(self._member.count_over(self._tally.told), self._member.state.total)
 
     def _say(self, text: str) -> None:
         print("windlass: {}: {}".format(self._member.name, text), flush=True)

@@ -1,12 +1,18 @@
 """How many tasks run at once on a node, and which cores and GPUs each of them has."""
 
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 # What one task takes; share: how many of them are on one GPU.
 Need = NamedTuple("Need", [("cpus", int), ("gpus", int), ("memory_mb", int), ("share", int)])
 # What this node gives to the job.
 Node = NamedTuple("Node", [("cores", List[int]), ("gpus", List[str]), ("memory_mb", Optional[int])])
 Slot = NamedTuple("Slot", [("number", int), ("cores", List[int]), ("gpus", List[str])])
+
+
+def read_need(card: "Mapping[str, Any]") -> Need:
+    """Of a farm's card."""
+    cpus, gpus = max(1, card.get("cpus") or 1), card.get("gpus") or 0
+    return Need(cpus, gpus, card.get("memory_mb") or 0, card.get("share") or 1)
 
 
 def plan_slots(node: Node, need: Need) -> "List[Slot]":

@@ -11,7 +11,7 @@ import re
 import shlex
 import shutil
 import signal
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Union
 
 from windlass_job import wire
 from windlass_job.farming.native import Environment, Native
@@ -24,7 +24,6 @@ _SHELL_WORDS = frozenset(
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _BLANKS = re.compile("[ \t]+")  # and no others: text may hold blanks of other kinds
-_SIGNALS = (signal.SIGCHLD,)
 
 Reaped = NamedTuple("Reaped", [("pid", int), ("status", int), ("usage", Any)])
 
@@ -67,15 +66,13 @@ def _split(command: str) -> "List[str]":
 
 
 class Spawner:
-    """SIGCHLD is blocked from now on, in this thread and those it starts."""
+    """For several threads at once."""
 
     def __init__(self, env: "Mapping[str, str]") -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         self._env = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
         self._path = env.get("PATH", os.defpath)
         self._programs: "Dict[bytes, bytes]" = {}
         self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
         self._native = Native(self._null)
         be_subreaper()
 
@@ -85,8 +82,10 @@ class Spawner:
         made.update({os.fsencode(name): os.fsencode(value) for name, value in variables.items()})
         return Environment(made, (wire.ENV_TASK.encode(), wire.ENV_TASK_ATTEMPT.encode()))
 
-    def start(self, command: Command, cores: "List[int]", output: int, env: Environment) -> int:
-        """Its process id; raises CannotStart. A session of its own: all of it can be killed. No cores: any."""
+    def start(self, command: "Union[Command, CannotStart]", output: int, env: Environment) -> int:
+        """Its process id; raises CannotStart. A session of its own: all of it can be killed."""
+        if isinstance(command, CannotStart):
+            raise command
         argv = command.argv
         program = self._find_program(argv[0])
         if program is None:
@@ -95,12 +94,9 @@ class Spawner:
         if program is None:
             raise CannotStart("there is no bash")
         try:
-            pid = self._start(program, argv, env, output)
+            return self._start(program, argv, env, output)
         except OSError as error:
             raise CannotStart("{}: {}".format(os.fsdecode(argv[0]), error.strerror))
-        if cores and len(cores) < self._cores:
-            _pin(pid, cores)
-        return pid
 
     def _start(self, program: bytes, argv: "List[bytes]", env: Environment, output: int) -> int:
         try:
@@ -130,23 +126,24 @@ def _encode(word: str) -> bytes:
     return word.encode("utf-8", "surrogateescape")
 
 
-def wait(timeout_s: float) -> "List[Reaped]":
-    """Children that have ended; nothing after that time, or when somebody called `wake`."""
-    signal.sigtimedwait(_SIGNALS, timeout_s)
-    found: "List[Reaped]" = []
-    while True:
-        try:
-            pid, status, usage = os.wait4(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if pid == 0:
-            return found
-        found.append(Reaped(pid, status, usage))
+def wait_for(pid: int) -> "Optional[Reaped]":
+    """Until it has ended. None: it is there to be reaped, and its number is nobody else's until then."""
+    if hasattr(os, "waitid"):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return None
+    return Reaped(*os.wait4(pid, 0))  # macOS
 
 
-def wake(thread: int) -> None:
-    """Has `wait` of that thread come back."""
-    signal.pthread_kill(thread, signal.SIGCHLD)
+def reap(pid: int) -> Reaped:
+    """One that has ended, and with it what it left in its group."""
+    kill_all(pid, signal.SIGKILL)
+    return Reaped(*os.wait4(pid, 0))
+
+
+def reap_ended(pids: "Iterable[int]") -> "List[Reaped]":
+    """Of these children."""
+    found = [Reaped(*os.wait4(pid, os.WNOHANG)) for pid in pids]
+    return [one for one in found if one.pid]
 
 
 def kill_all(pid: int, number: int) -> None:
@@ -160,11 +157,3 @@ def kill_all(pid: int, number: int) -> None:
 def read_code(status: int) -> int:
     """As a shell says it."""
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-
-
-def _pin(pid: int, cores: "List[int]") -> None:
-    """Of the child, which has just been started, and not of ourselves before: that would move us from core to core."""
-    try:
-        os.sched_setaffinity(pid, cores)
-    except OSError:
-        pass  # it has ended

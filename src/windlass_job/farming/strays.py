@@ -2,7 +2,14 @@
 
 import os
 import signal
-from typing import List, Set
+from typing import Callable, Iterable, List, NamedTuple, Set
+
+from windlass_job import wire
+
+_TASK = wire.ENV_TASK.encode("ascii") + b"="
+
+# What runs: the first processes of tasks and workers, and numbers of tasks.
+Known = NamedTuple("Known", [("pids", Set[int]), ("tasks", Set[int])])
 
 
 def be_subreaper() -> None:
@@ -15,18 +22,31 @@ def be_subreaper() -> None:
         pass  # not Linux: they are not found
 
 
-def end_strays(known: "Set[int]") -> int:
-    """known: the first processes of what runs now. How many were ended."""
-    found = [pid for pid in find_children(os.getpid()) if pid not in known and _find_session(pid) not in known]
-    for pid in found:
+class Strays:
+    """Looked for now and then. What is seen twice is ended: a task that has just begun may not be known yet."""
+
+    def __init__(self) -> None:
+        self._seen: "Set[int]" = set()
+
+    def look(self, find_known: "Callable[[], Known]") -> None:
+        """find_known: asked after the look at processes."""
+        found, known = find_children(os.getpid()), find_known()
+        strays = {pid for pid in found if not _is_of(pid, known)}
+        end_strays(strays & self._seen)
+        self._seen = strays
+
+
+def end_strays(pids: "Iterable[int]") -> None:
+    for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, os.WNOHANG)  # one that has ended before
         except OSError:
             pass  # it has ended
-    return len(found)
 
 
 def find_children(pid: int) -> "List[int]":
+    """Of the main thread, which also gets those whose parents are gone; not of its lanes."""
     try:
         with open("/proc/{0}/task/{0}/children".format(pid)) as file:
             return [int(word) for word in file.read().split()]
@@ -34,8 +54,24 @@ def find_children(pid: int) -> "List[int]":
         return []
 
 
+def _is_of(pid: int, known: Known) -> bool:
+    if pid in known.pids or _find_session(pid) in known.pids:
+        return True
+    return _find_task(pid) in known.tasks  # a server that a task has sent into the background, for itself
+
+
 def _find_session(pid: int) -> int:
     try:
         return os.getsid(pid)
     except OSError:
         return 0
+
+
+def _find_task(pid: int) -> int:
+    """The one whose environment it has; -1: none."""
+    try:
+        with open("/proc/{}/environ".format(pid), "rb") as file:
+            found = [word[len(_TASK) :] for word in file.read().split(b"\0") if word.startswith(_TASK)]
+        return int(found[0]) if found else -1
+    except (OSError, ValueError):
+        return -1

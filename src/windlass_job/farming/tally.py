@@ -1,14 +1,13 @@
 """What one worker has ended: lines for its records, numbers for the ledger, and how long tasks take here."""
 
 import time
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 from windlass_job.farming import records
 from windlass_job.farming.clerk import Task
 from windlass_job.farming.journal import Journal
 from windlass_job.farming.ledger import Told
 
-_SHORT_S = 0.05
 NOTHING_USED = (0.0, 0.0)  # seconds of CPU, megabytes of memory
 
 
@@ -17,11 +16,13 @@ class Tally:
         self._journal, self._retries, self._slots = journal, retries, slots
         self._lines: "List[str]" = []
         self.done = self.failed = 0
+        self._written = (0, 0)  # of them
         self._timed, self._spent_s, self._usual_s = 0, 0.0, 0.0  # tasks, seconds in all, and of the last few
 
     @property
     def told(self) -> Told:
-        return Told(self.done, self.failed)
+        """What is in the records."""
+        return Told(*self._written)
 
     def start(self, task: Task, now: float) -> None:
         self._lines.append(records.format_start(task.number, task.attempt, now))
@@ -53,6 +54,7 @@ class Tally:
         if self._lines:
             text, self._lines = "".join(self._lines), []
             self._journal.write(text)
+            self._written = (self.done, self.failed)
 
     # ---- times ----
 
@@ -61,16 +63,11 @@ class Tally:
         self._usual_s += (seconds - self._usual_s) / min(self._timed, 4 * self._slots)
 
     @property
-    def rate(self) -> float:
+    def rate(self) -> "Optional[float]":
         """Tasks a second, by the last few of each slot: others are to get what would wait here."""
-        return self._slots / max(self._usual_s, 1e-6)
+        return None if not self._timed else self._slots / max(self._usual_s, 1e-6)
 
     @property
     def average_s(self) -> float:
         """Of all so far: one long task among short ones must not change it much."""
         return self._spent_s / max(self._timed, 1)
-
-    @property
-    def are_short(self) -> bool:
-        """So short that to be moved to another core costs them more than it gives."""
-        return self._timed > 0 and self._usual_s < _SHORT_S

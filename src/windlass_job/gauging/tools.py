@@ -61,9 +61,9 @@ ROCM = Tool(
 class ToolReader:
     """A tool that fails or hangs twice is given up."""
 
-    def __init__(self, tool: Tool, timeout_s: float = PATIENCE_S / 3) -> None:
+    def __init__(self, tool: Tool, timeout_s: float = PATIENCE_S / 3, share: float = SHARE) -> None:
         """NoTool, where the first answer does not come."""
-        self._tool = tool
+        self._tool, self._share = tool, share
         self._timeout_s = timeout_s
         self._failures = 0
         self._next = 0.0
@@ -92,7 +92,7 @@ class ToolReader:
         except (OSError, ValueError, AttributeError, subprocess.SubprocessError):
             self._failures += 1
         finally:
-            self._next = time.monotonic() + (_count_children_s() - before) / SHARE
+            self._next = time.monotonic() + (_count_children_s() - before) / self._share
         return None
 
     def _run(self) -> str:

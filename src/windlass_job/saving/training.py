@@ -119,6 +119,10 @@ class Run:
 
     def done(self) -> None:
         self._tell(finished=True)
+        self.flush()
+
+    def flush(self) -> None:
+        """Until what was told is written, or a moment has passed: for who leaves without Python's own end."""
         self._writer.flush(FLUSH_S)
 
     def _open_lines(self) -> "metrics.Lines":
@@ -193,7 +197,7 @@ class Run:
 
     def _leave(self) -> None:
         if os.getpid() == self.pid:
-            self._writer.flush(FLUSH_S)
+            self.flush()
             self._tell_loss()
 
     def _tell_loss(self) -> None:

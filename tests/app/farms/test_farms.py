@@ -63,6 +63,7 @@ def test_every_task_runs_once_and_is_recorded(session: Session, project: Path, s
     ended = wait(session, record)
 
     assert ended.state is RunState.DONE, ended
+    assert (ended.progress_done, ended.progress_of, ended.progress_unit) == (40, 40, "task")
     results, _ = load_results(session, record)
     assert sorted(one.task for one in results) == list(range(40))
     (failed,) = (one for one in results if one.state is not TaskState.DONE)

@@ -20,9 +20,9 @@ def test_runs_are_sorted_into_running_waiting_and_ended() -> None:
         run("old", RunState.RUNNING, started=10.0),
         run("new", RunState.RUNNING, started=20.0),
     ]
-    recent = [run("ended", RunState.DONE, ended=300.0), run("before", RunState.DONE, ended=50.0), *live]
+    runs = [run("ended", RunState.DONE, ended=300.0), run("before", RunState.DONE, ended=50.0), *live]
 
-    today = make_today(live, recent, alarms=(), looks={"alpha": Look(seen=1.0)}, visits=Visits(before=100.0), now=400.0)
+    today = make_today(runs, alarms=(), looks={"alpha": Look(seen=1.0)}, visits=Visits(before=100.0), now=400.0)
 
     assert [one.run_id for one in today.running] == ["new", "old"]
     assert [one.run_id for one in today.waiting] == ["soon", "late", "unknown"]
@@ -32,7 +32,7 @@ def test_runs_are_sorted_into_running_waiting_and_ended() -> None:
 
 
 def test_a_site_that_does_not_answer_is_named() -> None:
-    today = make_today([], [], alarms=(), looks={"alpha": Look(problem="no route")}, visits=Visits(), now=1.0)
+    today = make_today([], alarms=(), looks={"alpha": Look(problem="no route")}, visits=Visits(), now=1.0)
 
     assert [one.name for one in today.troubled] == ["alpha"]
 

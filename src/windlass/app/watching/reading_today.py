@@ -8,6 +8,7 @@ from windlass.app.watching.logins import load_login_end
 from windlass.app.watching.reading_runs import RunReader
 from windlass.app.watching.watch import Watch
 from windlass.core.facts import NOTHING_SEEN, Facts
+from windlass.core.farm.folding import fold_pilots
 from windlass.core.record import RunRecord, RunState
 from windlass.core.watching.alarms import Alarm, Watched, WatchedSite, find_alarms
 from windlass.core.watching.today import Today, Visits, make_today, visit
@@ -40,7 +41,8 @@ def load_today(watch: Watch, reader: RunReader, *, is_visit: bool = True) -> Tod
     looks = watch.looks({one.site for one in live})
     shown = [*live, *(one for one in recent if one.state in _STOPPED and _is_recent(one, now))]
     alarms = load_alarms(watch, reader, shown)
-    return make_today(live, recent, alarms=alarms, looks=looks, visits=visits, now=now)
+    runs = fold_pilots(list({one.run_id: one for one in (*recent, *live)}.values()))
+    return make_today(runs, alarms=alarms, looks=looks, visits=visits, now=now)
 
 
 def _note_visit(session: Session, visits: Visits, now: float) -> Visits:
@@ -79,7 +81,7 @@ def list_runs(
     pages = max(1, -(-total // size))
     page = min(max(1, page), pages)
     records = store.list(limit=size, offset=(page - 1) * size, site=site, states=states, query=query)
-    return RunList(records=records, total=total, page=page, pages=pages)
+    return RunList(records=fold_pilots(records), total=total, page=page, pages=pages)
 
 
 def _load_facts(watch: Watch, name: str) -> Facts:

@@ -1,12 +1,11 @@
 """`windlass plan`: the script, where it goes, what it costs, what is wrong; nothing is sent."""
 
-import time
 from typing import Any
 
 import click
 
 from windlass.app.planning import Planned, plan_run
-from windlass.app.session import Session
+from windlass.cli.estimates import estimate_start, show_estimates
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import on_option, setting_options, take_flags
 from windlass.cli.output import Output
@@ -20,9 +19,8 @@ from windlass.cli.words import (
     format_size,
     format_time,
 )
-from windlass.core.seen.estimates import Estimates
 from windlass.core.units import format_bytes
-from windlass.errors import ExitCode, WindlassError
+from windlass.errors import ExitCode
 
 
 @click.command("plan")
@@ -43,7 +41,7 @@ def command(output: Output, /, site_name: str | None, only_script: bool, estimat
     wanted = read_wanted(site_name, take_flags(values))
     with open_session(output) as session:
         planned = plan_run(session, wanted, offline_ok=True)
-        estimates = _estimate(output, session, planned) if estimate and not only_script else None
+        estimates = estimate_start(output, session, planned) if estimate and not only_script else None
     if output.as_json:
         told = {"plan": planned.plan, "script": planned.script, "findings": planned.findings, "estimates": estimates}
         output.show_json(told)
@@ -52,7 +50,7 @@ def command(output: Output, /, site_name: str | None, only_script: bool, estimat
         _tell_notes(output, planned)
     else:
         _show(output, planned)
-        _show_estimates(output, estimates)
+        show_estimates(output, estimates)
         output.tell("nothing was sent")
     return int(ExitCode.CHECK_FAILED if planned.errors else ExitCode.OK)
 
@@ -89,27 +87,3 @@ def _tell_notes(output: Output, planned: Planned) -> None:
     if planned.variables:
         names = ", ".join(planned.variables)
         output.tell(f"note: the script is a preview: {names} will be filled in when {planned.site.name} is reached")
-
-
-def _estimate(output: Output, session: Session, planned: Planned) -> Estimates | None:
-    """Not of a plan that will not be sent, nor of a site that was not reached."""
-    if planned.errors or planned.note:
-        return None
-    from windlass.app.estimating import estimate_variants
-
-    try:
-        return estimate_variants(session, planned.site, planned.plan)
-    except WindlassError as problem:
-        output.tell(f"note: the start was not estimated: {problem.message}")
-        return None
-
-
-def _show_estimates(output: Output, estimates: Estimates | None) -> None:
-    if estimates is None:
-        return
-    from windlass.cli.estimate_words import format_estimates
-
-    first, *others = format_estimates(estimates, time.time())
-    output.tell(f"{'start':<10} {first}")
-    for line in others:
-        output.tell(f"{'':<10} {line}")

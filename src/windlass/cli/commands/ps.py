@@ -9,7 +9,8 @@ import click
 from windlass.app.session import Session
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
-from windlass.cli.rows import PS_HEAD, fold_pilots, make_row
+from windlass.cli.rows import PS_HEAD, make_row
+from windlass.core.farm.folding import fold_pilots
 from windlass.core.record import RunRecord
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from windlass.core.facts import Facts
 from windlass.core.farm.sizing import Room
 from windlass.core.placing.queues import Queue, make_queues
-from windlass.core.placing.standing import Standing, find_standing
+from windlass.core.placing.standing import Standing, count_queued, find_standing
 from windlass.core.plan import Plan
 from windlass.core.site import Site
 
@@ -22,7 +22,7 @@ def find_room(plan: Plan, site: Site, facts: Facts) -> Room:
         is_one_machine=site.rules.cuts_to_fit,
         longest=plan.link_limit,
         notice=plan.notice,
-        jobs=tuple(_list_job_limits(plan, standing)),
+        jobs=tuple(_list_job_limits(plan, site, facts, standing)),
         caps=tuple(_list_caps(standing)),
     )
 
@@ -36,13 +36,21 @@ def _find_queue(plan: Plan, queues: tuple[Queue, ...]) -> Queue:
     return max(plain or fitting or named, key=lambda one: one.count or 0, default=Queue(name=""))
 
 
-def _list_job_limits(plan: Plan, standing: Standing) -> Iterator[tuple[int, str]]:
+def _list_job_limits(plan: Plan, site: Site, facts: Facts, standing: Standing) -> Iterator[tuple[int, str]]:
+    """Jobs that wait or run already take their part of what may be in the queue."""
     for holder in standing.holders:
         if holder.max_jobs is not None:
             yield holder.max_jobs, f"{holder.whose} lets {holder.max_jobs} of your jobs run at once"
         if holder.max_submit is not None:
-            most = holder.max_submit // max(1, plan.jobs)
-            yield most, f"{holder.whose} lets you have {holder.max_submit} jobs in the queue"
+            yield _count_more(plan, holder.max_submit, count_queued(facts, holder)[0], f"{holder.whose} lets you have")
+    if site.rules.max_submitted is not None:
+        queued = facts.jobs_in_queue or 0
+        yield _count_more(plan, site.rules.max_submitted, queued, f"{site.name} lets you have")
+
+
+def _count_more(plan: Plan, most: int, queued: int, whose: str) -> tuple[int, str]:
+    there = f", and {queued} {'are' if queued > 1 else 'is'} there already" if queued else ""
+    return (most - queued) // max(1, plan.jobs), f"{whose} {most} jobs in the queue{there}"
 
 
 def _list_caps(standing: Standing) -> Iterator[tuple[str, int, str]]:

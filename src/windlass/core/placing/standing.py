@@ -191,3 +191,12 @@ def _from_association(association: Association) -> Holder:
         group_at_once=association.group_at_once,
         group_minutes=association.group_minutes,
     )
+
+
+def count_queued(facts: Facts, holder: Holder) -> tuple[int, bool]:
+    """Your jobs that count against the limits of this one, and whether it is known which do."""
+    by_name = facts.jobs_by_qos if holder.prefix == "QOS" else facts.jobs_by_account
+    if by_name is not None:
+        return by_name.get(holder.name, 0), True
+    is_all_one = holder.prefix == "Assoc" and len(facts.associations or ()) == 1
+    return facts.jobs_in_queue or 0, not facts.jobs_in_queue or is_all_one

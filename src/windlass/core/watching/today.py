@@ -52,16 +52,16 @@ def visit(visits: Visits, now: float) -> Visits:
 
 
 def make_today(
-    live: Sequence[RunRecord],
-    recent: Sequence[RunRecord],
+    runs: Sequence[RunRecord],
     *,
     alarms: Sequence[Alarm],
     looks: Mapping[str, Look],
     visits: Visits,
     now: float,
 ) -> Today:
-    """recent: the newest runs, among which those that ended are found."""
-    ended = [one for one in recent if one.state.is_final and (one.ended or one.updated) > visits.before]
+    """runs: all that live, and the newest of those that ended."""
+    live = [one for one in runs if not one.state.is_final]
+    ended = [one for one in runs if one.state.is_final and (one.ended or one.updated) > visits.before]
     running = [one for one in live if one.state is RunState.RUNNING]
     waiting = [one for one in live if one.state is not RunState.RUNNING]
     counts = {name: sum(1 for one in live if one.site == name) for name in looks}

@@ -1,0 +1,28 @@
+"""A farm is shown as one run: the one that leads it, for all of its pilots."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from windlass.core.record import RunRecord, RunState
+
+
+def fold_pilots(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
+    """One row for a farm; it runs as long as one of its pilots does. A pilot whose leading run is not here stays."""
+    pilots: dict[str, list[RunRecord]] = {}
+    for one in records:
+        if one.farm is not None:
+            pilots.setdefault(one.farm, []).append(one)
+    ids = {one.run_id for one in records}
+    leads = [one for one in records if one.farm in (None, one.run_id) or one.farm not in ids]
+    return tuple(_show_farm(one, pilots[one.farm]) if one.farm else one for one in leads)
+
+
+def _show_farm(lead: RunRecord, pilots: Sequence[RunRecord]) -> RunRecord:
+    """Every pilot tells the tasks of the whole farm; who heard last knows most."""
+    furthest = max(pilots, key=lambda one: one.progress_done or 0.0)
+    shown = replace(lead, progress_done=furthest.progress_done, progress_of=furthest.progress_of)
+    live = {one.state for one in pilots if not one.state.is_final}
+    if not live or not lead.state.is_final:
+        return shown
+    state = RunState.RUNNING if RunState.RUNNING in live else RunState.WAITING
+    return replace(shown, state=state, reason=None)
