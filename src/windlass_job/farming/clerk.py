@@ -175,7 +175,9 @@ class Clerk:
 
     def _claim(self) -> None:
         idle, now = self._slots - self._standing.running - len(self.ready), time.monotonic()
-        if now < self._claim_at or (idle <= 0 and (now < self._ahead_at or not sizes.choose_ahead(self._standing.rate))):
+        if now < self._claim_at or (
+            idle <= 0 and (now < self._ahead_at or not sizes.choose_ahead(self._standing.rate))
+        ):
             return
         self._tell_member()
         taken = self._member.claim(idle=idle, rate=self._standing.rate, left_s=self._left_s())
