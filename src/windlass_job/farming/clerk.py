@@ -51,7 +51,10 @@ class Clerk:
         beats: "List[Callable[[], None]]",
         prepare: "Callable[[str, bytes], Any]" = lambda kind, row: row,
     ) -> None:
-        """standing: asked when it is needed, and not told with each of a million tasks. prepare: what is made of each row here, many at once, which is faster than one by one where they start."""
+        """standing: asked when it is needed, and not told with each of a million tasks.
+
+        prepare: what is made of each row here, many at once, which is faster than one by one where they start.
+        """
         self.ready: "Deque[Task]" = collections.deque()
         self.is_over = False
         self.is_sealed = False
