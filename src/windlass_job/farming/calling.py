@@ -9,12 +9,10 @@ from typing import Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, S
 
 from windlass_job import wire
 from windlass_job.farming import records, spawning
+from windlass_job.farming.books import Books
 from windlass_job.farming.clerk import Task
-from windlass_job.farming.outputs import Outputs
-from windlass_job.farming.results import Results
 from windlass_job.farming.slots import Slot
 from windlass_job.farming.table import CALLS
-from windlass_job.farming.tally import Tally
 from windlass_job.farming.warm import Told, Warm
 
 _AHEAD_S = 0.05  # a worker has calls for so long
@@ -24,8 +22,6 @@ _SLOW_S = 0.25  # what waits behind a call for so long is taken back
 MOST_LOSSES = 5  # a task under which so many workers died is not tried again
 _LOOK_S = (0.004, 0.1)  # between two looks
 
-# Where what they leave goes.
-Books = NamedTuple("Books", [("tally", Tally), ("outputs", Outputs), ("results", Results)])
 # What the pilot does: count an end that is in the records; record one; have a task run again, as if it had not begun.
 Deeds = NamedTuple(
     "Deeds",

@@ -12,11 +12,11 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from windlass_job import wire
 from windlass_job.farming import records, spawning
+from windlass_job.farming.books import Books
 from windlass_job.farming.clerk import Task
 from windlass_job.farming.cutting import is_cut
-from windlass_job.farming.measuring import Measures
 from windlass_job.farming.native import Environment
-from windlass_job.farming.outputs import Outputs, Scratch, Scratches, find_last_line
+from windlass_job.farming.outputs import Scratch, find_last_line
 from windlass_job.farming.slots import Slot
 from windlass_job.farming.tally import NOTHING_USED
 from windlass_job.signals import Signals
@@ -24,8 +24,6 @@ from windlass_job.signals import Signals
 _SUSPECT = 3  # a task under which so many workers died runs alone: then it is known whose fault it was
 _JOIN_S = 5.0
 
-# Where what they leave goes.
-Books = NamedTuple("Books", [("outputs", Outputs), ("measures", Measures), ("scratches", Scratches)])
 # What the pilot does, each with its lock held. record: how a task ended. cut: it was the end of the job; have it run
 # again, as if it had not begun. go_on: the next one for this slot, or None, and the slot is free. fail: a lane cannot
 # go on.

@@ -10,30 +10,28 @@ import os
 import signal
 import threading
 import time
-from typing import Any, List, Mapping, Optional, Tuple, Union
+from typing import Mapping, Optional, Tuple, Union
 
 from windlass_job import disk, slurm, wire
 from windlass_job.bounded import describe, say
 from windlass_job.farming import adding, calling, commands, ledger, naming, records, spawning
+from windlass_job.farming.books import Books
 from windlass_job.farming.calling import MOST_LOSSES, Calls
 from windlass_job.farming.clerk import NOT_BEGUN, Clerk, Standing, Task
 from windlass_job.farming.commands import Commands, Running
 from windlass_job.farming.cutting import is_cut
 from windlass_job.farming.entries import DiskStore, Ledger, Unsure
 from windlass_job.farming.journal import PATIENCE_S
-from windlass_job.farming.measuring import Measures
 from windlass_job.farming.member import Member, make_timing
 from windlass_job.farming.native import Environment
 from windlass_job.farming.node import leave_out_ranks, load_node, make_all_variables
-from windlass_job.farming.outputs import DEFAULT_LIMIT, Outputs, Scratches
-from windlass_job.farming.results import Results
 from windlass_job.farming.roll import DiskRoll
 from windlass_job.farming.showing import Progress, put_card
 from windlass_job.farming.slots import Slot, plan_slots, read_need
 from windlass_job.farming.stopping import ask_to_stop
 from windlass_job.farming.strays import Known, Strays, end_strays, find_children
 from windlass_job.farming.table import COMMANDS, Table
-from windlass_job.farming.tally import NOTHING_USED, Tally
+from windlass_job.farming.tally import NOTHING_USED
 from windlass_job.farming.warm import Warm
 from windlass_job.signals import Signals, read_signal
 
@@ -74,7 +72,6 @@ class Pilot:
         if card is None:
             raise ValueError("{} is no farm".format(farm))
         self._card, self._stop, self._signals = card, stop, signals
-        self._retries = int(card.get("retries") or 0)
         self._deadline = slurm.read_number(env, wire.ENV_DEADLINE, 0) - slurm.read_number(env, wire.ENV_NOTICE_S, 0)
         self._lock = threading.Lock()  # of all that this thread and the lanes change
         self._make_slots(env)
@@ -93,28 +90,20 @@ class Pilot:
         self._free = list(reversed(self._slots))
         self._spawner = spawning.Spawner(leave_out_ranks(env))
         self._variables = make_all_variables(self._slots, need, env)
-        self._place = env.get("SLURM_TMPDIR") or env.get("TMPDIR")
-        self._limit = int(self._card.get("output_limit") or DEFAULT_LIMIT)
-        self._scratches = Scratches(self._place, self._limit)
 
     def _join(self, folder: bytes, env: Mapping[str, str]) -> None:
-        pilots, timing = os.path.join(folder, b"pilots"), make_timing()
-        name, self._journal = naming.open_journal(pilots, naming.make_name(env), say)
-        stem = os.path.join(pilots, disk.as_path(name))
-        self._card_path = stem + b".json"
-        self._outputs, self._results = Outputs(stem, say), Results(stem, say)
-        self._measures = Measures(stem, self._place, self._card.get("patterns") or {}, say)
-        self._envs = [self._make_env(slot) for slot in self._slots]
-        self._tally = Tally(self._journal, self._retries, len(self._slots))
-        roll = DiskRoll(folder)
+        self._books = Books(os.path.join(folder, b"pilots"), self._card, len(self._slots), env)
+        self._tally = self._books.tally
+        roll, timing = DiskRoll(folder), make_timing()
         store = DiskStore(os.path.join(folder, b"log"))
         book = Ledger(store, patience_s=PATIENCE_S, wait=lambda: self._member.show_life())
         expected = int(self._card.get("pilots") or 1)
-        self._member = Member(name, book, roll, retries=self._retries, expected=expected, timing=timing)
+        retries = int(self._card.get("retries") or 0)
+        self._member = Member(self._books.name, book, roll, retries=retries, expected=expected, timing=timing)
         self._clerk = Clerk(
             self._member,
             Table(os.path.join(folder, b"tasks")),
-            self._journal,
+            self._books.journal,
             slots=len(self._slots),
             timing=timing,
             linger_s=float(self._card.get("linger_s") or 0),
@@ -123,15 +112,15 @@ class Pilot:
             wake=self._signals.wake,
             stops=lambda: adding.load_stops(os.path.join(folder, wire.FARM_STOPS.encode())),
             prepare=lambda kind, row: spawning.read_command(row) if kind == COMMANDS else row,
-            beats=[one.flush for one in (self._results, self._journal, self._outputs, self._measures)] + [self._show],
+            beats=[*self._books.list_flushes(), self._show],
         )
 
     def _make_commands(self) -> Commands:
         return Commands(
             self._spawner,
-            books=commands.Books(self._outputs, self._measures, self._scratches),
+            books=self._books,
             deeds=commands.Deeds(self._record_command, self._cut, self._go_on, self._fail),
-            envs=self._envs,
+            envs=[self._make_env(slot) for slot in self._slots],
             signals=self._signals,
             lock=self._lock,
         )
@@ -140,16 +129,16 @@ class Pilot:
         base = leave_out_ranks(env)
         return Calls(
             folder,
-            books=calling.Books(self._tally, self._outputs, self._results),
+            books=self._books,
             deeds=calling.Deeds(self._count_call, self._end_call, self._clerk.ready.appendleft),
             envs=[dict(base, **one) for one in self._variables],
-            make=lambda slot: Warm(slot, scratch=self._place, limit=self._limit),
+            make=lambda slot: Warm(slot, scratch=self._books.place, limit=self._books.limit),
             is_cut=self._is_cut,
         )
 
     def _make_env(self, slot: Slot) -> Environment:
         """With where its task tells numbers."""
-        told = {wire.ENV_TASK_METRICS: self._measures.make_path(slot.number)}
+        told = {wire.ENV_TASK_METRICS: self._books.measures.make_path(slot.number)}
         return self._spawner.make_env(dict(self._variables[slot.number], **told))
 
     def run(self) -> "Optional[int]":
@@ -356,7 +345,7 @@ class Pilot:
             spawning.kill_all(pid, signal.SIGKILL)
         end_strays(find_children(os.getpid()))
         self._clerk.end()
-        self._measures.close()
+        self._books.measures.close()
         if self._clerk.is_sealed:
             return self._begin_anew()
         if self._clerk.problem is not None:
@@ -388,13 +377,12 @@ class Pilot:
         return not self._member.is_with(naming.is_of_run(self._member.name))
 
     def close(self) -> None:
-        held: "List[Any]" = [self._journal, self._outputs, self._results, self._measures, self._calls]
-        for one in held + [self._spawner, self._scratches]:
+        for one in (self._books, self._calls, self._spawner):
             one.close()
 
     def _show(self) -> None:
         running = [(one.task, one.start) for one in self._commands.running] + self._calls.find_running()
-        put_card(self._card_path, self._tally.told, len(self._slots), running)
+        put_card(self._books.card_path, self._tally.told, len(self._slots), running)
         self._progress.tell(self._member.count_over(self._tally.told), self._member.state.total)
 
     def _say(self, text: str) -> None:
