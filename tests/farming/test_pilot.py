@@ -282,7 +282,8 @@ def test_what_a_task_has_sent_into_the_background_stays_while_the_task_runs(farm
     farm.run(timeout_s=60)
 
     assert farm.find_codes() == [0]
-    assert not Path("/proc", (tmp_path / "server").read_text()).exists()
+    server_of_task = Path("/proc", (tmp_path / "server").read_text())
+    wait_until(lambda: not server_of_task.exists(), "the server is gone", timeout_s=5)
 
 
 def test_many_lanes_record_every_task_once(farm: Farm) -> None:

@@ -37,11 +37,14 @@ Deeds = NamedTuple(
     ],
 )
 
+# was_cut: by the end of the job. is_silent: it has left nothing to be collected. used: as NOTHING_USED.
+End = NamedTuple("End", [("code", int), ("was_cut", bool), ("is_silent", bool), ("used", Tuple[float, float])])
+
 
 class Running:
     """A command in its slot, from when it is chosen until it is recorded."""
 
-    __slots__ = ("began", "kill_at", "pid", "scratch", "slot", "start", "task", "verdict")
+    __slots__ = ("_guard", "began", "kill_at", "pid", "scratch", "slot", "start", "task", "verdict")
 
     def __init__(self, task: Task, slot: Slot, scratch: Scratch, start: float) -> None:
         self.task, self.slot, self.scratch, self.start = task, slot, scratch, start
@@ -49,6 +52,19 @@ class Running:
         self.pid: "Optional[int]" = None  # not started yet, or it has ended
         self.kill_at: "Optional[float]" = None
         self.verdict: "Optional[int]" = None  # why it is being stopped
+        self._guard = threading.Lock()
+
+    def kill(self, number: int) -> None:
+        with self._guard:
+            if self.pid is not None:
+                spawning.kill_all(self.pid, number)
+
+    def wait(self, pid: int) -> spawning.Reaped:
+        """Until it has ended. After that nobody sends a signal to a number that is another's by now."""
+        reaped = spawning.wait_for(pid)
+        with self._guard:
+            self.pid = None
+            return reaped or spawning.reap(pid)
 
 
 class Commands:
@@ -114,8 +130,8 @@ class Commands:
         """What still runs is killed, and not recorded. Without the lock: lanes end by it."""
         with self._lock:
             self._is_closed = True
-            for pid in self.pids:
-                spawning.kill_all(pid, signal.SIGKILL)
+            for running in self.running:
+                running.kill(signal.SIGKILL)
         for lane in self._lanes.values():
             lane.end()
 
@@ -139,16 +155,20 @@ class Commands:
         except spawning.CannotStart as error:
             with self._lock:
                 return self._take_refusal(running, error)
-        reaped = spawning.wait_for(pid)
-        with self._lock:  # so that nobody sends a signal to a number that is another's by now
-            reaped = reaped or spawning.reap(pid)
-            running.pid = None
-            code = spawning.read_code(reaped.status)
-            if code == 0:
-                return self._take_end(running, code, False, reaped.usage)
-        was_cut = running.verdict is None and is_cut(self._signals, code, running.kill_at is not None)  # may wait
+        if self._is_closed:
+            running.kill(signal.SIGKILL)
+        reaped = running.wait(pid)
+        end = self._judge(running, spawning.read_code(reaped.status), reaped.usage)
         with self._lock:
-            return self._take_end(running, code, was_cut, reaped.usage)
+            return None if self._is_closed else self._take_end(running, end)
+
+    def _judge(self, running: Running, code: int, usage: "Any") -> End:
+        """Without the lock, for which other lanes wait: most tasks print nothing."""
+        was_cut = code != 0 and running.verdict is None and is_cut(self._signals, code, running.kill_at is not None)
+        is_silent = not running.scratch.has_more() and not self._books.measures.has_told(running.slot.number)
+        if running.verdict is not None and (code != 0 or running.verdict == records.STOPPED):
+            code = running.verdict
+        return End(code, was_cut, is_silent, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0))
 
     def _take_refusal(self, running: Running, error: Exception) -> "Optional[Running]":
         said = "windlass: {}\n".format(error).encode("utf-8", "replace")
@@ -157,19 +177,15 @@ class Commands:
         self._deeds.record(running, wire.EXIT_NOT_STARTED, NOTHING_USED, str(error))
         return self._deeds.go_on(running.slot)
 
-    def _take_end(self, running: Running, code: int, was_cut: bool, usage: "Any") -> "Optional[Running]":
-        if self._is_closed:
-            return None
-        self.collect(running, True)
+    def _take_end(self, running: Running, end: End) -> "Optional[Running]":
+        if not end.is_silent:
+            self.collect(running, True)
         last = running.scratch.last
         self._forget(running)
-        if was_cut:
+        if end.was_cut:
             self._deeds.cut(running)
-            return self._deeds.go_on(running.slot)
-        if running.verdict is not None and (code != 0 or running.verdict == records.STOPPED):
-            code = running.verdict
-        used = (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0)
-        self._deeds.record(running, code, used, find_last_line(last) if code else "")
+        else:
+            self._deeds.record(running, end.code, end.used, find_last_line(last) if end.code else "")
         return self._deeds.go_on(running.slot)
 
     def _forget(self, running: Running) -> None:

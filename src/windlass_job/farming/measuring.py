@@ -53,13 +53,15 @@ class Measures:
                 self._slots.setdefault(slot, Slot(self._patterns)).search(piece)
             yield piece
 
+    def has_told(self, slot: int) -> bool:
+        """Most tasks have not, of which there may be a million."""
+        return slot in self._slots or os.access(self.make_path(slot), os.F_OK)
+
     def take(self, slot: int, name: bytes, is_over: bool) -> None:
         """What is new. name: the task's number and which try of it this is; it begins each line."""
-        state = self._slots.get(slot)
-        if state is None:
-            if not os.access(self.make_path(slot), os.F_OK):
-                return  # as most tasks, of which there may be a million
-            state = self._slots[slot] = Slot(self._patterns)
+        if not self.has_told(slot):
+            return
+        state = self._slots.setdefault(slot, Slot(self._patterns))
         kept = state.keep(self._read_told(slot, state, is_over) + state.take_found(is_over), is_over)
         if kept:
             self._write(b"".join(b"%s %s\n" % (name, line) for line in kept))

@@ -3,7 +3,6 @@
 import signal
 from typing import Optional, Union
 
-from windlass_job.farming import spawning
 from windlass_job.farming.commands import Running
 from windlass_job.farming.warm import Warm
 
@@ -16,6 +15,6 @@ def ask_to_stop(running: "Union[Running, Warm]", now: float, verdict: "Optional[
         return
     if running.kill_at is None:
         running.kill_at, running.verdict = now + _GRACE_S, verdict
-        spawning.kill_all(running.pid, number)
+        running.kill(number)
     elif now >= running.kill_at:
-        spawning.kill_all(running.pid, signal.SIGKILL)
+        running.kill(signal.SIGKILL)

@@ -11,7 +11,7 @@ from typing import Any, Deque, List, Mapping, NamedTuple, Optional, Sequence, Se
 
 import windlass_job
 from windlass_job import disk, wire
-from windlass_job.farming import reports
+from windlass_job.farming import reports, spawning
 from windlass_job.farming.clerk import Task
 from windlass_job.farming.outputs import open_unnamed
 from windlass_job.farming.printed import Printed
@@ -75,6 +75,10 @@ class Warm:
         self.pid = self.kill_at = self.verdict = None
         self.given.clear()
         self.empty()
+
+    def kill(self, number: int) -> None:
+        if self.pid is not None:
+            spawning.kill_all(self.pid, number)
 
     def close(self) -> None:
         self.forget()
