@@ -2,6 +2,7 @@
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from tests.farming.farms import Farm
 from tests.job.harness import OLDEST_AND_NEWEST, wait_until
 from windlass_job import wire
-from windlass_job.farming import ledger, records
+from windlass_job.farming import commands, ledger, records
 
 
 @pytest.mark.parametrize("python", list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))
@@ -284,6 +285,35 @@ def test_what_a_task_has_sent_into_the_background_stays_while_the_task_runs(farm
     assert farm.find_codes() == [0]
     server_of_task = Path("/proc", (tmp_path / "server").read_text())
     wait_until(lambda: not server_of_task.exists(), "the server is gone", timeout_s=5)
+
+
+def test_what_is_printed_after_the_file_was_emptied_is_kept(farm: Farm) -> None:
+    """As bash does it for `> /dev/stderr`."""
+    farm.lay(["seq 400; sleep 6; echo warning > /dev/stderr; echo important; exit 2"])
+
+    farm.run(timeout_s=60)
+
+    assert farm.read_output(0).endswith(b"400\nwarning\nimportant\n")
+
+
+def test_how_a_task_treats_its_output_is_forgotten(farm: Farm) -> None:
+    careless = "import fcntl, os; print('x' * 300, flush=True); fcntl.fcntl(1, fcntl.F_SETFL, 0)"
+    farm.lay([f'"{sys.executable}" -c "{careless}"', "echo one; echo two", "echo three"])
+
+    farm.run(slots=1)
+
+    assert [farm.read_output(task) for task in (1, 2)] == [b"one\ntwo\n", b"three\n"]
+
+
+def test_where_cores_are_gone_tasks_run_without_being_bound(capfd: pytest.CaptureFixture[str]) -> None:
+    done: queue.Queue[str] = queue.Queue()
+    lane = commands.Lane(lambda running: done.put(str(running)), [99999])
+
+    lane.give("a task")  # type: ignore[arg-type]
+
+    assert done.get(timeout=10) == "a task"
+    lane.end()
+    assert "tasks are not bound to cores [99999]" in capfd.readouterr().err
 
 
 def test_many_lanes_record_every_task_once(farm: Farm) -> None:

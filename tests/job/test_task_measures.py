@@ -11,7 +11,7 @@ from typing import Any
 from windlass_job import wire
 from windlass_job.farming import ledger, measuring, table
 from windlass_job.farming.entries import DiskStore
-from windlass_job.farming.measuring import Measures, Slot, make_line
+from windlass_job.farming.measuring import Measures, Try, make_line
 
 SOURCES = Path(__file__).parents[2] / "src"
 TELL = """
@@ -79,14 +79,54 @@ def test_a_second_try_is_told_apart(tmp_path: Path) -> None:
     assert [(task, attempt, one["loss"]) for task, attempt, one in lines] == [(0, 1, 1.0), (0, 2, 2.0)]
 
 
+def test_what_a_task_has_left_behind_tells_and_prints_nothing_for_others(tmp_path: Path) -> None:
+    """A process that stays for a while after its task, and goes on as if nothing were."""
+    ghost = """
+import subprocess, sys
+from windlass_job import run
+if len(sys.argv) > 1:
+    import time
+    for step in range(100):
+        run.log(step, loss=-999)
+        print("loss=-999", flush=True)
+        time.sleep(0.02)
+else:
+    subprocess.Popen([sys.executable, __file__, "ghost"], start_new_session=True)
+    sys.exit(1)
+"""
+    (tmp_path / "ghost.py").write_text(ghost)
+    (tmp_path / "tell.py").write_text(TELL)
+    commands = [f"{sys.executable} ghost.py", *([f"sleep 0.2; {sys.executable} tell.py 1"] * 6)]
+
+    lines = read(run_farm(tmp_path, commands, {"patterns": {"loss": r"loss=(\S+)"}}))
+
+    assert {task for task, _, one in lines if one["loss"] == -999} <= {0}
+    assert [task for task, _, one in lines if one["loss"] == 0] == [1, 2, 3, 4, 5, 6]
+    (output,) = (tmp_path / "farm" / "pilots").glob("*.out")
+    (index,) = (tmp_path / "farm" / "pilots").glob("*.idx")
+    for row in index.read_text().splitlines():
+        task, _, at, size = map(int, row.split())
+        assert task == 0 or b"-999" not in output.read_bytes()[at : at + size]
+
+
+def test_a_task_that_spoils_the_file_of_its_numbers_spoils_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "tell.py").write_text(TELL)
+    spoils = ['mkdir "$F"; sleep 6', 'mkfifo "$F"; sleep 6', 'ln -s /dev/zero "$F"; sleep 6', 'ln -s . "$F"']
+    commands = [f"F=$WINDLASS_TASK_METRICS; {one}" for one in spoils] + [f"{sys.executable} tell.py 1"]
+
+    lines = read(run_farm(tmp_path, commands, {}))
+
+    assert [(task, one["loss"]) for task, _, one in lines] == [(4, 0)]
+
+
 def test_a_number_that_is_printed_in_pieces_is_found_whole() -> None:
-    slot = Slot({"loss": re.compile(r"loss=([0-9.]+)")})
+    one = Try({"loss": re.compile(r"loss=([0-9.]+)")})
 
     for piece in (b"loss=0.", b"5\rloss=0.2", b"5\nlo"):
-        slot.search(piece)
-    found = slot.take_found(False)
-    slot.search(b"ss=1")
-    found += slot.take_found(True)
+        one.search(piece)
+    found = one.take_found(False)
+    one.search(b"ss=1")
+    found += one.take_found(True)
 
     assert [json.loads(line)["loss"] for line in found] == [0.5, 0.25, 1.0]
 
@@ -99,13 +139,12 @@ def test_a_group_called_step_is_the_step_and_words_are_no_numbers() -> None:
 
 def test_of_a_task_that_tells_very_much_the_beginning_and_the_last_word_are_kept(tmp_path: Path) -> None:
     measures = Measures(os.fsencode(tmp_path / "w"), str(tmp_path), {}, print)
-    measures.begin(0)
     count = measuring.MOST // 40
-    with open(measures.make_path(0), "w") as file:
+    with open(measures.make_path(5), "w") as file:
         file.writelines(f'{{"step":{step},"t":1.0,"loss":0.123456789012345678901}}\n' for step in range(count))
 
-    measures.take(0, b"5 1", False)
-    measures.take(0, b"5 1", True)
+    measures.take(5, 1, False)
+    measures.take(5, 1, True)
     measures.close()
 
     lines = read(tmp_path / "w.met")

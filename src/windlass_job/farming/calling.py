@@ -62,7 +62,7 @@ class Calls:
 
     @property
     def pids(self) -> "Set[int]":
-        return {warm.pid for warm in self._warm.values() if warm.pid is not None}
+        return {warm.pid for warm in list(self._warm.values()) if warm.pid is not None}
 
     def choose_pause(self, longest_s: float) -> float:
         """Reports are looked for often while calls are short, and seldom while they are long."""
@@ -111,7 +111,6 @@ class Calls:
         warm = next((one for one in self._warm.values() if one.pid == reaped.pid), None)
         if warm is None:
             return False
-        spawning.kill_all(reaped.pid, 9)
         was_busy = bool(warm.given)
         self._take(warm, warm.look())
         if warm.given:

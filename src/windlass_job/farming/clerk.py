@@ -17,6 +17,7 @@ from windlass_job.farming.table import Table
 _BLOCK = 2000  # rows that are read at once, at most
 _LOOK_S = 0.1
 _STOPS_S = 2.0
+_FIRST_S = 1.0  # so that what runs is seen soon after the start
 _PATIENCE_S = 30.0  # at the end, for a disk that hangs
 _WAIT_BEATS = 2.5  # who has nothing to do waits so long for what others may give back
 
@@ -114,11 +115,12 @@ class Clerk:
 
     def _work(self) -> None:
         beat_at = stops_at = 0.0
+        beat_s = min(_FIRST_S, self._timing.beat_s)
         try:
             while not self._is_asked_to_end:
                 now = time.monotonic()
                 if now >= beat_at:
-                    beat_at = now + self._timing.beat_s
+                    beat_at, beat_s = now + beat_s, self._timing.beat_s
                     self._beat()
                 if now >= stops_at:
                     stops_at = now + min(_STOPS_S, self._timing.beat_s)

@@ -11,6 +11,7 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from windlass_job import wire
+from windlass_job.bounded import say
 from windlass_job.farming import records, spawning
 from windlass_job.farming.books import Books
 from windlass_job.farming.clerk import Task
@@ -37,8 +38,12 @@ Deeds = NamedTuple(
     ],
 )
 
-# was_cut: by the end of the job. is_silent: it has left nothing to be collected. used: as NOTHING_USED.
-End = NamedTuple("End", [("code", int), ("was_cut", bool), ("is_silent", bool), ("used", Tuple[float, float])])
+# was_cut: by the end of the job. is_silent: it left nothing to be collected. is_left: processes of it may go on.
+# used: as NOTHING_USED.
+End = NamedTuple(
+    "End",
+    [("code", int), ("was_cut", bool), ("is_silent", bool), ("is_left", bool), ("used", Tuple[float, float])],
+)
 
 
 class Running:
@@ -79,9 +84,10 @@ class Commands:
         envs: "List[Environment]",
         signals: Signals,
         lock: "threading.Lock",
+        has_strays: "Callable[[], bool]",
     ) -> None:
         self._spawner, self._books, self._deeds = spawner, books, deeds
-        self._envs, self._signals, self._lock = envs, signals, lock
+        self._envs, self._signals, self._lock, self._has_strays = envs, signals, lock, has_strays
         self._lanes: "Dict[int, Lane]" = {}  # by slot
         self._running: "Dict[int, Running]" = {}  # by slot
         self._suspects = 0  # of those that run
@@ -109,7 +115,6 @@ class Commands:
         """It counts as running from now on; that it begins is to be written before `begin`."""
         running = self._running[slot.number] = Running(task, slot, self._books.scratches.take(), now)
         self._suspects += task.losses >= _SUSPECT
-        self._books.measures.begin(slot.number)
         return running
 
     def begin(self, running: Running) -> None:
@@ -120,11 +125,11 @@ class Commands:
 
     def collect(self, running: Running, is_over: bool) -> None:
         """What it has printed and told since the last time."""
-        task, slot, scratch = running.task, running.slot.number, running.scratch
+        task, scratch = running.task, running.scratch
         if scratch.has_more():
-            pieces = self._books.measures.watch(slot, scratch.collect(is_over))
+            pieces = self._books.measures.watch(task.number, scratch.collect(is_over))
             self._books.outputs.add(task.number, task.attempt, pieces)
-        self._books.measures.take(slot, b"%d %d" % (task.number, task.attempt), is_over)
+        self._books.measures.take(task.number, task.attempt, is_over)
 
     def close(self) -> None:
         """What still runs is killed, and not recorded. Without the lock: lanes end by it."""
@@ -149,7 +154,7 @@ class Commands:
     def _run(self, running: Running) -> "Optional[Running]":
         task, slot = running.task, running.slot
         env = self._envs[slot.number]
-        env.set(task.number, task.attempt)
+        env.set(task.number, task.attempt, task.number)
         try:
             pid = running.pid = self._spawner.start(task.row, running.scratch.handle, env)
         except spawning.CannotStart as error:
@@ -165,15 +170,16 @@ class Commands:
     def _judge(self, running: Running, code: int, usage: "Any") -> End:
         """Without the lock, for which other lanes wait: most tasks print nothing."""
         was_cut = code != 0 and running.verdict is None and is_cut(self._signals, code, running.kill_at is not None)
-        is_silent = not running.scratch.has_more() and not self._books.measures.has_told(running.slot.number)
+        is_silent = not running.scratch.has_more() and not self._books.measures.has_told(running.task.number)
         if running.verdict is not None and (code != 0 or running.verdict == records.STOPPED):
             code = running.verdict
-        return End(code, was_cut, is_silent, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0))
+        is_left = self._has_strays()
+        return End(code, was_cut, is_silent, is_left, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0))
 
     def _take_refusal(self, running: Running, error: Exception) -> "Optional[Running]":
         said = "windlass: {}\n".format(error).encode("utf-8", "replace")
         self._books.outputs.add(running.task.number, running.task.attempt, [said])
-        self._forget(running)
+        self._forget(running, False)
         self._deeds.record(running, wire.EXIT_NOT_STARTED, NOTHING_USED, str(error))
         return self._deeds.go_on(running.slot)
 
@@ -181,17 +187,17 @@ class Commands:
         if not end.is_silent:
             self.collect(running, True)
         last = running.scratch.last
-        self._forget(running)
+        self._forget(running, end.is_left)
         if end.was_cut:
             self._deeds.cut(running)
         else:
             self._deeds.record(running, end.code, end.used, find_last_line(last) if end.code else "")
         return self._deeds.go_on(running.slot)
 
-    def _forget(self, running: Running) -> None:
+    def _forget(self, running: Running, is_left: bool) -> None:
         del self._running[running.slot.number]
         self._suspects -= running.task.losses >= _SUSPECT
-        self._books.scratches.put(running.scratch)
+        self._books.scratches.put(running.scratch, is_left)
 
 
 class Lane:
@@ -218,7 +224,10 @@ class Lane:
 
     def _loop(self) -> None:
         if self._cores and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, self._cores)  # of this thread alone
+            try:
+                os.sched_setaffinity(0, self._cores)  # of this thread alone
+            except OSError as error:  # cores were taken from the job meanwhile
+                say("tasks are not bound to cores {}: {}".format(self._cores, error.strerror))
         while True:
             with self._change:
                 while not self._given and not self._is_ended:

@@ -94,4 +94,9 @@ def check_version(card: "Dict[str, Any]") -> None:
 
 
 def describe(error: BaseException) -> str:
-    return "{}: {}".format(type(error).__name__, error)
+    """Its type alone where its own text cannot be made."""
+    name = type(error).__name__
+    try:
+        return "{}: {}".format(name, error)
+    except BaseException:
+        return name

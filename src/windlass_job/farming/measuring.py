@@ -2,9 +2,9 @@
 
     pilots/WORKER.met    TASK ATTEMPT {"step":5,"t":1700000000.123,"loss":0.25}
 
-`run.log` of a task writes to a file of its slot on the node, which the pilot reads as it looks at its output: no file a
-task, and nothing of it among the numbers of the pilot's own run. Of a task that tells very much the beginning is kept,
-and its last word.
+`run.log` of a task writes to a file on the node, which the pilot reads as it looks at its output, and removes: no file
+a task at the site, and nothing of it among the numbers of the pilot's own run. Of a task that tells very much the
+beginning is kept, and its last word.
 """
 
 import json
@@ -15,6 +15,7 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Pattern
 
+from windlass_job import disk
 from windlass_job.farming.outputs import append, open_to_append
 
 MOST = 4 << 20  # bytes of one try of a task
@@ -34,37 +35,34 @@ class Measures:
         place = folder if folder and os.path.isdir(folder) else None
         self._folder = tempfile.mkdtemp(prefix="windlass-metrics-", dir=place)
         self._patterns = {name: re.compile(text) for name, text in patterns.items()}
-        self._slots: "Dict[int, Slot]" = {}  # of those whose tasks have told something
-        self._paths: "Dict[int, str]" = {}
+        self._tries: "Dict[int, Try]" = {}  # by task, of those that have told something
+        self.paths = os.fsencode(os.path.join(self._folder, "")).replace(b"%", b"%%") + b"%d"
 
-    def make_path(self, slot: int) -> str:
-        """Where the task of this slot tells its numbers; the next one of that slot too."""
-        if slot not in self._paths:
-            self._paths[slot] = os.path.join(self._folder, str(slot))
-        return self._paths[slot]
+    def make_path(self, task: int) -> bytes:
+        """Where it tells its numbers. What an earlier one has left behind has another path."""
+        return self.paths % task
 
-    def begin(self, slot: int) -> None:
-        self._slots.pop(slot, None)
-
-    def watch(self, slot: int, printed: "Iterable[bytes]") -> "Iterator[bytes]":
+    def watch(self, task: int, printed: "Iterable[bytes]") -> "Iterator[bytes]":
         """The same pieces, looked through on their way."""
         for piece in printed:
             if self._patterns:
-                self._slots.setdefault(slot, Slot(self._patterns)).search(piece)
+                self._tries.setdefault(task, Try(self._patterns)).search(piece)
             yield piece
 
-    def has_told(self, slot: int) -> bool:
+    def has_told(self, task: int) -> bool:
         """Most tasks have not, of which there may be a million."""
-        return slot in self._slots or os.access(self.make_path(slot), os.F_OK)
+        return task in self._tries or os.access(self.make_path(task), os.F_OK)
 
-    def take(self, slot: int, name: bytes, is_over: bool) -> None:
-        """What is new. name: the task's number and which try of it this is; it begins each line."""
-        if not self.has_told(slot):
+    def take(self, task: int, attempt: int, is_over: bool) -> None:
+        """What is new."""
+        if not self.has_told(task):
             return
-        state = self._slots.setdefault(slot, Slot(self._patterns))
-        kept = state.keep(self._read_told(slot, state, is_over) + state.take_found(is_over), is_over)
+        state = self._tries.setdefault(task, Try(self._patterns))
+        kept = state.keep(self._read_told(task, state, is_over) + state.take_found(is_over), is_over)
+        if is_over:
+            del self._tries[task]
         if kept:
-            self._write(b"".join(b"%s %s\n" % (name, line) for line in kept))
+            self._write(b"".join(b"%d %d %s\n" % (task, attempt, line) for line in kept))
 
     def _write(self, content: bytes) -> None:
         try:
@@ -84,22 +82,26 @@ class Measures:
             self._handle = None
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _read_told(self, slot: int, state: "Slot", is_over: bool) -> "List[bytes]":
-        path = self.make_path(slot)
+    def _read_told(self, task: int, state: "Try", is_over: bool) -> "List[bytes]":
+        path = self.make_path(task)
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError:
-            return []  # it has told nothing
-        try:
-            told = state.read(handle)
-            if is_over:
-                os.unlink(path)
-            return told
+            with disk.open_regular(path) as file:
+                return state.read(file.fileno())
+        except (OSError, disk.Refused):
+            return []  # it has told nothing, or made something else of its file
         finally:
-            os.close(handle)
+            if is_over:
+                _remove(path)
 
 
-class Slot:
+def _remove(path: bytes) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # there is none, or it is a folder: that goes with all of them
+
+
+class Try:
     """One try of one task."""
 
     def __init__(self, patterns: "Mapping[str, Pattern[str]]") -> None:

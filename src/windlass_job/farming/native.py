@@ -8,7 +8,7 @@ import ctypes
 import os
 import signal
 import sys
-from typing import Dict, List, Sequence
+from typing import Dict, List, Mapping
 
 _ROOM = 1024  # bytes for structures of the C library, of which glibc's greatest has 336
 _SETPGROUP, _SETSIGDEF, _SETSIGMASK = 0x02, 0x04, 0x08
@@ -21,17 +21,19 @@ Env = Dict[bytes, bytes]
 class Environment:
     """Of a slot: built once, and only what is of the task is changed."""
 
-    def __init__(self, env: Env, changing: "Sequence[bytes]") -> None:
+    def __init__(self, env: Env, changing: "Mapping[bytes, bytes]") -> None:
+        """changing: names, and their values with a %d for what `set` is given."""
         fixed = [name + b"=" + value for name, value in env.items() if name not in changing]
         self._first = len(fixed)
-        self._names, self._values = changing, [-1] * len(changing)
+        self._texts = [name.replace(b"%", b"%%") + b"=" + value for name, value in changing.items()]
+        self._values = [-1] * len(changing)
         self.array = (ctypes.c_char_p * (len(fixed) + len(changing) + 1))(*fixed)
 
     def set(self, *values: int) -> None:
         for place, value in enumerate(values):
             if value != self._values[place]:
                 self._values[place] = value
-                self.array[self._first + place] = b"%b=%d" % (self._names[place], value)
+                self.array[self._first + place] = self._texts[place] % value
 
 
 class Native:

@@ -7,6 +7,7 @@ A task writes into a file and not into a pipe: nobody has to read while it runs,
 hold up the others. Of that only so much is kept, and its end.
 """
 
+import fcntl
 import os
 import tempfile
 from typing import Callable, Iterable, Iterator, List, Optional
@@ -57,9 +58,13 @@ class Scratches:
     def take(self) -> "Scratch":
         return self._spare.pop() if self._spare else Scratch(self._folder, self._limit)
 
-    def put(self, scratch: "Scratch") -> None:
-        scratch.begin()
-        self._spare.append(scratch)
+    def put(self, scratch: "Scratch", is_shared: bool) -> None:
+        """is_shared: somebody may still write there. That is then of no task."""
+        if is_shared:
+            scratch.close()
+        else:
+            scratch.begin()
+            self._spare.append(scratch)
 
     def close(self) -> None:
         for scratch in self._spare:
@@ -71,10 +76,12 @@ class Scratch:
 
     def __init__(self, folder: "Optional[str]", limit: int) -> None:
         self.handle = open_unnamed(folder)
-        self._limit = limit
+        self._limit, self._taken, self._left_out = limit, 0, 0
         self.begin()
 
     def begin(self) -> None:
+        if self._taken or self._left_out:  # who printed may have changed this too
+            fcntl.fcntl(self.handle, fcntl.F_SETFL, os.O_APPEND)
         self._taken = self._left_out = self._offset = 0
         self._tail = b""  # of what was left out
         self.last = b""  # the end of what was printed
@@ -88,6 +95,8 @@ class Scratch:
     def collect(self, is_over: bool) -> "Iterator[bytes]":
         """What is new, in pieces; for a task that is over all of it."""
         size = os.fstat(self.handle).st_size
+        if size < self._offset:
+            self._offset = 0  # it was emptied, as by `> /dev/stderr`
         while self._offset < size and self._taken < self._limit:
             piece = os.pread(self.handle, min(_PIECE, size - self._offset, self._limit - self._taken), self._offset)
             if not piece:

@@ -123,6 +123,7 @@ class Pilot:
             envs=[self._make_env(slot) for slot in self._slots],
             signals=self._signals,
             lock=self._lock,
+            has_strays=lambda: self._strays.are_here(lambda: self._calls.pids),
         )
 
     def _make_calls(self, folder: bytes, env: Mapping[str, str]) -> Calls:
@@ -138,8 +139,7 @@ class Pilot:
 
     def _make_env(self, slot: Slot) -> Environment:
         """With where its task tells numbers."""
-        told = {wire.ENV_TASK_METRICS: self._books.measures.make_path(slot.number)}
-        return self._spawner.make_env(dict(self._variables[slot.number], **told))
+        return self._spawner.make_env(self._variables[slot.number], self._books.measures.paths)
 
     def run(self) -> "Optional[int]":
         """None: others took it for dead, and it may begin anew."""
@@ -377,7 +377,7 @@ class Pilot:
         return not self._member.is_with(naming.is_of_run(self._member.name))
 
     def close(self) -> None:
-        for one in (self._books, self._calls, self._spawner):
+        for one in (self._books, self._calls, self._spawner, self._strays):
             one.close()
 
     def _show(self) -> None:

@@ -76,11 +76,12 @@ class Spawner:
         self._native = Native(self._null)
         be_subreaper()
 
-    def make_env(self, variables: "Mapping[str, str]") -> Environment:
-        """Of a slot; a task sets its number and its try."""
+    def make_env(self, variables: "Mapping[str, str]", metrics: bytes = b"%d") -> Environment:
+        """Of a slot; `set` takes a task's number, its try, and the number again. metrics: where it tells numbers."""
         made = dict(self._env)
         made.update({os.fsencode(name): os.fsencode(value) for name, value in variables.items()})
-        return Environment(made, (wire.ENV_TASK.encode(), wire.ENV_TASK_ATTEMPT.encode()))
+        names = [name.encode("ascii") for name in (wire.ENV_TASK, wire.ENV_TASK_ATTEMPT, wire.ENV_TASK_METRICS)]
+        return Environment(made, dict(zip(names, (b"%d", b"%d", metrics))))
 
     def start(self, command: "Union[Command, CannotStart]", output: int, env: Environment) -> int:
         """Its process id; raises CannotStart. A session of its own: all of it can be killed."""
@@ -142,8 +143,10 @@ def reap(pid: int) -> Reaped:
 
 def reap_ended(pids: "Iterable[int]") -> "List[Reaped]":
     """Of these children."""
-    found = [Reaped(*os.wait4(pid, os.WNOHANG)) for pid in pids]
-    return [one for one in found if one.pid]
+    if not hasattr(os, "waitid"):  # macOS
+        return [one for one in (Reaped(*os.wait4(pid, os.WNOHANG)) for pid in pids) if one.pid]
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    return [reap(pid) for pid in pids if os.waitid(os.P_PID, pid, how) is not None]
 
 
 def kill_all(pid: int, number: int) -> None:

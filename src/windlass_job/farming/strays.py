@@ -2,10 +2,11 @@
 
 import os
 import signal
-from typing import Callable, Iterable, List, NamedTuple, Set
+from typing import Callable, Iterable, List, NamedTuple, Optional, Set
 
 from windlass_job import wire
 
+_MOST_LISTED = 4096  # bytes; those that stand behind change nothing
 _TASK = wire.ENV_TASK.encode("ascii") + b"="
 
 # What runs: the first processes of tasks and workers, and numbers of tasks.
@@ -27,6 +28,19 @@ class Strays:
 
     def __init__(self) -> None:
         self._seen: "Set[int]" = set()
+        self._children = _open_children(os.getpid())
+
+    def are_here(self, find_known: "Callable[[], Set[int]]") -> bool:
+        """Asked after each task, of which there may be a million. find_known: children that no task has left behind."""
+        if self._children is None:
+            return False
+        listed = os.pread(self._children, _MOST_LISTED, 0)
+        return bool(listed) and not find_known().issuperset(map(int, listed.split()))
+
+    def close(self) -> None:
+        if self._children is not None:
+            os.close(self._children)
+            self._children = None
 
     def look(self, find_known: "Callable[[], Known]") -> None:
         """find_known: asked after the look at processes."""
@@ -43,6 +57,13 @@ def end_strays(pids: "Iterable[int]") -> None:
             os.waitpid(pid, os.WNOHANG)  # one that has ended before
         except OSError:
             pass  # it has ended
+
+
+def _open_children(pid: int) -> "Optional[int]":
+    try:
+        return os.open("/proc/{0}/task/{0}/children".format(pid), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None  # not Linux
 
 
 def find_children(pid: int) -> "List[int]":

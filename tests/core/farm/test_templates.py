@@ -107,6 +107,38 @@ def test_quotes_within_quotes_are_no_problem(line: str) -> None:
     assert find_open(line) is None
 
 
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [
+        ("echo hi # trial {}", "a comment"),
+        ("echo hi # trial", "a comment"),
+        ("cat <<EOF\n{}\nEOF", "a here-document"),
+        ("python3 - <<-'E'\nit's {}\nE", "a here-document"),
+    ],
+)
+def test_a_value_is_never_put_where_no_quotes_help(command: str, where: str) -> None:
+    with pytest.raises(TasksInvalid) as told:
+        fill(command, "$(touch bad)", adds_value=True)
+
+    assert f"{{}} stands in {where}" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("# a comment, don't mind\necho {}", "$(x)"),
+        ("cat <<< {}", "$(x)"),
+        ("echo $((1 << 2)) {}", "4 $(x)"),
+        ("echo a#{}", "a#$(x)"),
+        ("echo '#' {}", "# $(x)"),
+    ],
+)
+def test_what_only_looks_like_a_comment_or_a_document_is_none(command: str, printed: str) -> None:
+    (made,) = fill(command, "$(x)")
+
+    assert subprocess.run(["bash", "-c", made], capture_output=True, text=True, check=True).stdout == f"{printed}\n"
+
+
 def test_columns_of_lines_are_separated_by_tabs() -> None:
     values = read_values(b"1\tadam\n2\tsgd\n", "x")
 

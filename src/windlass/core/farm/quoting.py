@@ -4,19 +4,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+# Where no quotes help, and what it is called: a line break in a value ends the comment, and a document has no words.
+TRAPS = {"#": "a comment", "<<": "a here-document"}
 _TRICKY = re.compile(r"['\"`\\]")
 _PLAIN = re.compile(
-    r"(?P<comment>(?<![^\s;&|()])\#.*) | (?P<single>') | (?P<double>\") | (?P<open>\$\() | (?P<close>\))"
+    r"(?P<comment>(?<![^\s;&|()])\#) | <<< | \$\(\([^()]*\)\) | (?P<here><<-?[ \t]*['\"\\]?\w) | (?P<single>')"
+    r" | (?P<double>\") | (?P<open>\$\() | (?P<close>\))"
     r" | \\(?P<cut>\Z) | \\. | .",
     re.DOTALL | re.VERBOSE,
 )
+_COMMENT = re.compile(r"(?P<line_end>\n) | [^\n]+", re.VERBOSE)
 _DOUBLE = re.compile(r"(?P<double>\") | (?P<open>\$\() | \\(?P<cut>\Z) | \\. | .", re.DOTALL | re.VERBOSE)
 _SINGLE = re.compile(r"(?P<single>') | [^']", re.DOTALL | re.VERBOSE)
+
+_READERS = {"'": _SINGLE, '"': _DOUBLE, "#": _COMMENT}
 
 
 @dataclass(frozen=True)
 class _Open:
-    kind: str  # "'", '"' or "$("
+    kind: str  # "'", '"', "$(", "#" for a comment, "<<" for a here-document
     at: int
 
 
@@ -25,7 +31,7 @@ def find_open(line: str) -> str | None:
     if not _TRICKY.search(line):
         return None
     *_, (_, stack) = _walk(line)
-    bad = next((one for one in reversed(stack) if one.kind != "$("), None)
+    bad = next((one for one in reversed(stack) if one.kind not in ("$(", *TRAPS)), None)
     if bad is None:
         return None
     if bad.kind == "\\":
@@ -34,11 +40,13 @@ def find_open(line: str) -> str | None:
 
 
 def find_context(line: str, place: int) -> str:
-    """In which quotes a place is: "'", '"', or "" for none."""
+    """In which quotes a place is: "'", '"', or "" for none; or in which of TRAPS."""
+    inside = ""
     for at, stack in _walk(line):
-        if at >= place:
-            return stack[-1].kind if stack and stack[-1].kind in "'\"" else ""
-    return ""
+        if at > place:
+            break
+        inside = stack[-1].kind if stack and stack[-1].kind != "$(" else ""
+    return inside
 
 
 def _walk(line: str) -> Iterator[tuple[int, list[_Open]]]:
@@ -48,7 +56,7 @@ def _walk(line: str) -> Iterator[tuple[int, list[_Open]]]:
     while at < len(line):
         yield at, stack
         inside = stack[-1].kind if stack else ""
-        match = (_SINGLE if inside == "'" else _DOUBLE if inside == '"' else _PLAIN).match(line, at)
+        match = _READERS.get(inside, _PLAIN).match(line, at)
         assert match is not None
         found = match.groupdict()
         if found.get("cut") is not None:
@@ -59,6 +67,13 @@ def _walk(line: str) -> Iterator[tuple[int, list[_Open]]]:
             stack = stack[:-1] if inside == '"' else [*stack, _Open('"', at)]
         elif found.get("open") is not None:
             stack = [*stack, _Open("$(", at)]
+        elif found.get("comment") is not None:
+            stack = [*stack, _Open("#", at)]
+        elif found.get("line_end") is not None:
+            stack = stack[:-1]
+        elif found.get("here") is not None:  # where it ends nobody needs to know
+            yield match.end(), [*stack, _Open("<<", at)]
+            return
         elif found.get("close") is not None and inside == "$(":
             stack = stack[:-1]
         at = match.end()

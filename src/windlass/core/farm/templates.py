@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from windlass.core.farm.quoting import find_context, find_open
+from windlass.core.farm.quoting import TRAPS, find_context, find_open
 from windlass.core.farm.rows import Task
 from windlass.core.shell import quote
 from windlass.errors import TasksInvalid
@@ -75,12 +75,24 @@ def read_template(text: str, *, adds_value: bool = False) -> Template:
             continue
         texts.append(held)
         names.append(match["name"])
-        quotes.append(find_context(text, match.start()))
+        quotes.append(_find_quotes(text, match.start(), match[0]))
         held = ""
     texts.append(held + text[at:])
     if not names and adds_value:
-        return Template(texts=(f"{texts[0]} ", ""), names=(WHOLE,), quotes=("",))
+        return Template(texts=(f"{texts[0]} ", ""), names=(WHOLE,), quotes=(_find_quotes(text, len(text), "{}"),))
     return Template(texts=tuple(texts), names=tuple(names), quotes=tuple(quotes))
+
+
+def _find_quotes(text: str, at: int, place: str) -> str:
+    found = find_context(text, at)
+    if found in TRAPS:
+        raise TasksInvalid(
+            f"{place} stands in {TRAPS[found]}, where a value could be taken for a command",
+            details=[text],
+            hint=f'V={place}; …and "$V" there, or a script of your own',
+            done="nothing was sent",
+        )
+    return found
 
 
 def make_tasks(template: Template, values: Sequence[Value]) -> list[Task]:
