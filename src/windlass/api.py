@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from windlass.app.adopting import Adopted
 from windlass.app.adopting import adopt as adopt_file
-from windlass.app.cancelling import cancel_runs
 from windlass.app.environments.modules import ModuleSearch, ModulesThere, find_modules, list_there
 from windlass.app.explaining import explain_run
 from windlass.app.fetching import Fetched, fetch_run
@@ -26,6 +25,7 @@ from windlass.app.following import Update
 from windlass.app.following import follow as follow_run
 from windlass.app.following import wait as wait_for_run
 from windlass.app.linting import Linted, Looking, lint_paths
+from windlass.app.listing import list_runs
 from windlass.app.logs import open_log, read_log
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.queues import QueuesSeen, look_at_queues
@@ -35,6 +35,7 @@ from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.app.sites import list_sites
 from windlass.app.watching.looking import look_around
+from windlass.app.whole_runs import cancel_whole
 from windlass.core.finding import Diagnosis
 from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
@@ -154,10 +155,13 @@ def run(
 
 
 def ps(*, site: str | None = None, limit: int | None = 20, session: Session | None = None) -> tuple[RunRecord, ...]:
-    """Runs, newest first, judged anew where they live; a site that does not answer keeps its last known states."""
+    """Runs, newest first, judged anew where they live; a site that does not answer keeps its last known states.
+
+    A farm is one of them.
+    """
     with use_session(session) as used:
         look_around(used, sorted({one.site for one in used.store.live_runs(site)}))
-        return used.store.list(limit=limit, site=site)
+        return list_runs(used.store, limit=limit, site=site)
 
 
 def load(name: str, *, session: Session | None = None) -> RunRecord:
@@ -202,7 +206,7 @@ def cancel(runs: Run | Sequence[Run], *, session: Session | None = None) -> list
     """Takes them out of the queue."""
     wanted: Sequence[Run] = [runs] if isinstance(runs, str | RunRecord) else runs
     with use_session(session) as used:
-        return cancel_runs(used, [find_run(used, one) for one in wanted])
+        return cancel_whole(used, [find_run(used, one) for one in wanted])
 
 
 def report(run: Run, *, session: Session | None = None) -> "Report":

@@ -62,6 +62,7 @@ def add(run: Run, commands: Iterable[str], *, session: Session | None = None) ->
     """The numbers of the new tasks. New pilots are sent where none is left."""
     with use_session(session) as used:
         lead = find_lead(used, find_run(used, run))
+        adding.refuse_closed(used, lead)
         added = adding.add_tasks(used, lead, (make_row(Task(command=one)) for one in commands), COMMANDS)
         adding.ensure_pilots(used, lead)
         return added
@@ -97,6 +98,8 @@ def retry(run: Run, tasks: Iterable[int] | None = None, *, session: Session | No
     """Those that run again: of the ones named, or of all, what has failed for good."""
     with use_session(session) as used:
         lead = find_lead(used, find_run(used, run))
+        tasks = None if tasks is None else list(tasks)
+        adding.refuse_closed(used, lead, tasks or ())
         again = steering.retry_failed(used, lead, tasks)
         if again:
             adding.ensure_pilots(used, lead)

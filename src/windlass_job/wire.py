@@ -1,6 +1,6 @@
 """The words both sides share: names of files, events, states and variables. Values only, no logic.
 
-The laptop (package `windlass`) imports this module and nothing else of `windlass_job`.
+The laptop (package `windlass`) imports this module; of the rest only `shards`, `relaying` and `farming`.
 """
 
 PROTOCOL = 1
@@ -41,7 +41,7 @@ SUBMIT_ERR = "sbatch.err"  # what sbatch complained of
 
 # ---- a farm, in the folder of the run that leads it -------------------------------------------------
 
-FARM = "farm"  # farm/: card.json, tasks/ log/ beats/ pilots/ wanted/; see windlass_job/farming
+FARM = "farm"  # farm/: card.json, stops.json, tasks/ log/ beats/ pilots/ wanted/ functions/; see windlass_job/farming
 FARM_CARD = "card.json"  # farm/card.json: what a task takes, how often it is tried
 FARM_STOPS = "stops.json"  # farm/stops.json: {"tasks": [...]} that are not to run, or not to run on
 FARM_FUNCTIONS = "functions"  # farm/functions/DIGEST: a function that calls name, pickled once

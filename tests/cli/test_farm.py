@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,11 @@ def test_a_story_of_a_farm(windlass: Windlass, project: Path) -> None:
     assert "10 of 12 tasks done, 2 failed" in followed.stderr
     listed = windlass("ps").stdout.splitlines()
     assert len(listed) == 2, listed
+    assert "2 of 12 tasks failed" in listed[1]
+    assert len(json.loads(windlass("ps", "--json", "-n", "1").stdout)["runs"]) == 1
+    unknown = windlass("logs", "last", "--task", "12"), windlass("farm", "retry", "--tasks", "12")
+    assert {one.returncode for one in unknown} == {2}
+    assert all("has no task 12: its tasks are 0 to 11" in one.stderr for one in unknown)
     removed = windlass("rm", "last", "--yes")
     assert removed.stderr.count("is gone") == 2
     assert windlass("ps").stdout == ""
@@ -66,6 +72,29 @@ def test_a_farm_in_the_background_is_waited_for(windlass: Windlass) -> None:
     assert both.returncode == 1
     assert "1 of 2 tasks done, 1 failed" in both.stderr
     assert [one["progress_done"] for one in json.loads(both.stdout)["runs"]] == [2, 2]
+
+
+def test_to_a_farm_that_was_cancelled_nothing_is_added_in_silence(windlass: Windlass) -> None:
+    windlass("farm", "run", "-d", "sleep {}", ":::", "60")
+    windlass("cancel", "last")
+
+    refused = windlass("farm", "add", "last", "echo {}", ":::", "1")
+
+    assert refused.returncode == 2
+    assert "is closed: it was cancelled" in refused.stderr
+    assert "windlass farm resume" in refused.stderr
+
+
+def test_a_farm_whose_folder_is_gone_is_cancelled_all_the_same(windlass: Windlass) -> None:
+    started = windlass("farm", "run", "-d", "--json", "sleep {}", ":::", "600")
+    shutil.rmtree(json.loads(started.stdout)["run"]["folder"])
+
+    told = windlass("farm", "cancel", "last")
+
+    assert told.returncode == 0, told.stderr
+    assert "its jobs are cancelled all the same" in told.stderr
+    assert windlass("ps", "--live").stdout == ""
+    assert windlass("rm", "last", "--yes").returncode == 0
 
 
 def test_commands_of_a_file_and_more_of_them_later(windlass: Windlass, project: Path) -> None:

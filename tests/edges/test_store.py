@@ -118,6 +118,27 @@ def test_a_list_is_filtered_and_newest_first(store: Store) -> None:
     assert [record.run_id for record in store.live_runs()] == ["b-3", "a-2"]
 
 
+def test_a_farm_is_one_of_the_list_however_many_pilots_it_has(store: Store) -> None:
+    lead = replace(make_record("lead", created=1.0), farm="lead", state=RunState.DONE)
+    pilots = [replace(make_record(f"p{number}", created=2.0 + number), farm="lead") for number in range(3)]
+    stray = replace(make_record("stray", created=9.0), farm="gone", state=RunState.RUNNING)
+    store.save_many(
+        [
+            lead,
+            *pilots,
+            replace(pilots[0], state=RunState.RUNNING),
+            stray,
+            make_record("other", created=8.0, state=RunState.DONE),
+        ]
+    )
+
+    assert [one.run_id for one in store.heads(limit=2)] == ["stray", "other"]
+    assert [one.run_id for one in store.heads(limit=2, offset=2)] == ["lead"]
+    assert [one.run_id for one in store.heads(limit=None, states=(RunState.RUNNING,))] == ["stray", "lead"]
+    assert store.count_heads() == 3
+    assert {one.run_id for one in store.pilots(["lead"])} == {"lead", "p0", "p1", "p2"}
+
+
 def test_a_deleted_run_is_gone(store: Store) -> None:
     store.save(RECORD)
 

@@ -273,6 +273,19 @@ def test_a_folder_in_place_of_the_file_is_said(tmp_path: Path) -> None:
         Store(tmp_path / "windlass.db").list()
 
 
+def test_pilots_of_an_older_file_are_known_as_such(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "db", isolation_level=None)
+    migrate(connection, MIGRATIONS[:1])
+    for name, content in (("lead", '{"farm": "lead"}'), ("pilot", '{"farm": "lead"}'), ("bad", "no JSON")):
+        row = (name, name, "alpha", "done", 1.0, 1.0, content.encode())
+        connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    migrate(connection)
+
+    found = connection.execute("SELECT run_id, farm FROM runs ORDER BY run_id").fetchall()
+    assert found == [("bad", None), ("lead", "lead"), ("pilot", "lead")]
+
+
 def test_a_migration_keeps_what_is_there(tmp_path: Path) -> None:
     with Store(tmp_path / "db") as store:
         store.save(RECORD)

@@ -4,10 +4,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from windlass.app.cancelling import cancel_runs
 from windlass.app.fetching import fetch_run
 from windlass.app.resuming import resume_run
 from windlass.app.session import Session
+from windlass.app.whole_runs import cancel_whole
 from windlass.core.record import RunRecord
 from windlass.core.units import format_bytes
 from windlass.errors import WindlassError
@@ -71,15 +71,27 @@ class Deeds:
 
 
 def _cancel(session: Session, record: RunRecord) -> str:
-    (after,) = cancel_runs(session, [record])
+    *_, after = cancel_whole(session, [record]) or [record]
+    if record.leads_farm:
+        return f"farm {record.run_id} is closed, and its jobs are cancelled."
     if after.state.is_final:
         return f"{after.run_id} {after.state.said_of_a_run}."
     return f"{after.run_id} is being cancelled, and has a moment to save."
 
 
 def _resume(session: Session, record: RunRecord) -> str:
+    if record.leads_farm:
+        return _resume_farm(session, record)
     after = resume_run(session, record)
     return f"{after.run_id} {after.state.said_of_a_run} again, as job {after.job_id}."
+
+
+def _resume_farm(session: Session, lead: RunRecord) -> str:
+    from windlass.app.farms.ending import resume_farm
+
+    started = resume_farm(session, lead)
+    jobs = ", ".join(one.job_id or one.run_id for one in started)
+    return f"farm {lead.run_id} is open again{f', with jobs {jobs}' if started else '; nothing of it waits'}."
 
 
 def _fetch(session: Session, record: RunRecord) -> str:

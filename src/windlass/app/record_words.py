@@ -9,7 +9,9 @@ _LONGEST_WHY = 100
 
 def format_why(record: RunRecord) -> str:
     """Why it waits or ended, how far it is and when it will be done, and what befell an earlier link."""
-    parts = (_format_reason(record), format_outlook(record), "" if record.state.is_final else record.interrupted)
+    failed = f"{record.tasks_failed} of {record.progress_of or 0:g} tasks failed" if record.tasks_failed else ""
+    interrupted = "" if record.state.is_final else record.interrupted
+    parts = (_format_reason(record), failed, format_outlook(record), interrupted)
     return "; ".join(part for part in parts if part)
 
 

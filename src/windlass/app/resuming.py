@@ -24,6 +24,12 @@ from windlass.errors import RunFolderGone, SiteNotReady, UsageError
 from windlass_job import wire
 
 
+def refuse_farm(record: RunRecord) -> None:
+    """One of its pilots alone is not what is meant."""
+    if record.farm is not None:
+        raise UsageError(f"run {record.run_id} works on a farm", hint=f"windlass farm resume {record.farm}")
+
+
 def resume_run(
     session: Session,
     record: RunRecord,
@@ -39,6 +45,7 @@ def resume_run(
     `exclude`: nodes it must not have, besides those that were left out before.
     `budget`: all that the run may use, what it has used already included.
     """
+    refuse_farm(record)
     record = refresh_site(session, record.site, [record])[0] if not record.state.is_final else record
     _refuse_unless_over(record)
     plan = make_next_plan(record, _load_plan(session, record), time)

@@ -1,5 +1,6 @@
 """Rows and cells of tables. Apart from `words`, because `ps` must start fast and needs no plan for it."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windlass.app.record_words import format_ago, format_why
@@ -12,7 +13,7 @@ PS_HEAD = ("RUN", "SITE", "STATE", "LINK", "JOB", "AGE", "WHY")
 
 
 def make_row(record: RunRecord, now: float, farm: "FarmStatus | None" = None) -> tuple[str, ...]:
-    why = format_why(record)
+    why = format_why(record if farm is None else replace(record, tasks_failed=None, progress_done=None))
     if farm is not None:
         failed = f", {farm.failed} failed" if farm.failed else ""
         why = "; ".join(part for part in (f"{farm.done} of {farm.total} tasks{failed}", why) if part)

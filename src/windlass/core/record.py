@@ -31,6 +31,9 @@ class RunState(StrEnum):
         return self.value if self is RunState.FAILED else f"is {self.value}"
 
 
+LIVE = tuple(state for state in RunState if not state.is_final)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Submission:
     """One sbatch of a run. The job number alone is never believed: the token decides."""
@@ -83,9 +86,15 @@ class RunRecord:
     over_budget: str | None = None  # it was stopped from here, because a limit is used up: which
     link_started: float | None = None  # of the link that runs or ran last
     saved: float | None = None  # when something of its training was saved last, as far as the agent sees it
+    tasks_failed: int | None = None  # of the farm that it works on, as far as its pilot knew
     farm: str | None = None  # whose tasks it runs: the run whose folder holds them, which may be this one
     interrupted: str | None = None  # what ended an earlier link before its time: "link 2: preempted"
     notes: tuple[Note, ...] = ()  # what somebody wrote about it, the oldest first
+
+    @property
+    def leads_farm(self) -> bool:
+        """It is listed for the whole farm."""
+        return self.farm == self.run_id
 
     @property
     def root(self) -> str:

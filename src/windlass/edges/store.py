@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
-from windlass.core.record import RunRecord, RunState
+from windlass.core.record import LIVE, RunRecord, RunState
+from windlass.edges.store_where import clean, make_where, make_where_of_heads
 from windlass.errors import NotFound, StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -19,17 +20,18 @@ _Kept = TypeVar("_Kept")
 _Rows = list[tuple[Any, ...]]
 
 LATEST = ("last", "@")
-_LIVE = tuple(state for state in RunState if not state.is_final)
 _MOST_NAMED = 5
+_MOST_ASKED = 500  # values in one question
 _MOST_SUGGESTED_FROM = 1000
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RunRecord)
 
 _SAVE = """
-INSERT INTO runs (run_id, name, site, state, created, updated, record) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO runs (run_id, name, site, state, created, updated, record, farm) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET name = excluded.name, site = excluded.site, state = excluded.state,
-    created = excluded.created, updated = excluded.updated, record = excluded.record
+    created = excluded.created, updated = excluded.updated, record = excluded.record,
+    farm = excluded.farm
 """
 _KEEP = """
 INSERT INTO kept (key, time, value) VALUES (?, ?, ?)
@@ -84,7 +86,7 @@ class Store:
 
     def unreadable(self, site: str) -> tuple[str, ...]:
         """The ids of a site's rows that cannot be read."""
-        rows = self._read("SELECT run_id, record FROM runs WHERE site = ?", (_clean(site),))
+        rows = self._read("SELECT run_id, record FROM runs WHERE site = ?", (clean(site),))
         return tuple(run_id for run_id, stored in rows if _try_decode(stored) is None)
 
     def list(
@@ -98,14 +100,41 @@ class Store:
         offset: int = 0,
     ) -> tuple[RunRecord, ...]:
         """Newest first; only the rows shown are decoded. query: what stands somewhere in the run's id."""
-        where, values = _make_where(site, states, name, query)
+        where, values = make_where(site, states, name, query)
         asked = f"SELECT record FROM runs WHERE {where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?"
         rows = self._read(asked, (*values, -1 if limit is None else limit, offset))
         return tuple(record for row in rows if (record := self._decode(row[0])) is not None)
 
-    def count(self, *, site: str | None = None, states: Sequence[RunState] = (), query: str = "") -> int:
-        """How many `list` would give without a limit."""
-        where, values = _make_where(site, states, None, query)
+    def heads(
+        self,
+        *,
+        limit: int | None,
+        offset: int = 0,
+        site: str | None = None,
+        states: Sequence[RunState] = (),
+        query: str = "",
+    ) -> tuple[RunRecord, ...]:
+        """As `list`, without the pilots of farms. states: of a run, or of any pilot of the farm that it leads."""
+        where, values = make_where_of_heads(site, states, query)
+        asked = f"SELECT record FROM runs WHERE {where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?"
+        rows = self._read(asked, (*values, -1 if limit is None else limit, offset))
+        return tuple(record for row in rows if (record := self._decode(row[0])) is not None)
+
+    def pilots(self, farms: Sequence[str]) -> tuple[RunRecord, ...]:
+        """All runs that work or worked on these farms, those that lead them too."""
+        rows: _Rows = []
+        for first in range(0, len(farms), _MOST_ASKED):
+            names = [clean(one) for one in farms[first : first + _MOST_ASKED]]
+            rows += self._read(f"SELECT record FROM runs WHERE farm IN ({', '.join('?' * len(names))})", names)
+        return tuple(record for row in rows if (record := self._decode(row[0])) is not None)
+
+    def count(self) -> int:
+        """All that are known."""
+        return int(self._read("SELECT count(*) FROM runs")[0][0])
+
+    def count_heads(self, *, site: str | None = None, states: Sequence[RunState] = (), query: str = "") -> int:
+        """How many `heads` would give without a limit."""
+        where, values = make_where_of_heads(site, states, query)
         return int(self._read(f"SELECT count(*) FROM runs WHERE {where}", values)[0][0])
 
     def sites(self) -> tuple[str, ...]:
@@ -114,7 +143,7 @@ class Store:
 
     def live_runs(self, site: str | None = None) -> tuple[RunRecord, ...]:
         """Those that may still change, at one site or everywhere."""
-        return self.list(limit=None, site=site, states=_LIVE)
+        return self.list(limit=None, site=site, states=LIVE)
 
     def delete(self, run_id: str) -> bool:
         """False when it was not there."""
@@ -122,11 +151,11 @@ class Store:
 
     def keep(self, key: str, value: object) -> None:
         """Anything msgspec can write as JSON, dataclasses included."""
-        self._write(_KEEP, [(_clean(key), self._clock(), _encode(value))])
+        self._write(_KEEP, [(clean(key), self._clock(), _encode(value))])
 
     def kept(self, key: str, max_age_s: float | None = None, *, kind: type[_Kept]) -> _Kept | None:
         """None when it was never kept, is too old, or is not (no longer) of this kind."""
-        rows = self._read("SELECT time, value FROM kept WHERE key = ?", (_clean(key),))
+        rows = self._read("SELECT time, value FROM kept WHERE key = ?", (clean(key),))
         try:
             # A time in the future means that a clock was set: as unreliable as an old one.
             if not rows or (max_age_s is not None and abs(self._clock() - rows[0][0]) > max_age_s):
@@ -138,7 +167,7 @@ class Store:
     def kept_below(self, prefix: str, *, kind: type[_Kept], limit: int) -> tuple[_Kept, ...]:
         """All that was kept under keys that begin so, the newest first; what cannot be read is passed over."""
         query = "SELECT value FROM kept WHERE key >= ? AND key < ? ORDER BY time DESC LIMIT ?"
-        begin = _clean(prefix)
+        begin = clean(prefix)
         rows = self._read(query, (begin, begin + "\U0010ffff", limit))
         return tuple(value for row in rows if (value := _try_decode_as(row[0], kind)) is not None)
 
@@ -146,10 +175,10 @@ class Store:
         """What is kept there, changed while nobody else can; None, and nothing is written, where `change` says so."""
 
         def work(connection: "sqlite3.Connection") -> _Kept | None:
-            row = connection.execute("SELECT value FROM kept WHERE key = ?", (_clean(key),)).fetchone()
+            row = connection.execute("SELECT value FROM kept WHERE key = ?", (clean(key),)).fetchone()
             value = change(_try_decode_as(row[0], kind) if row else None)
             if value is not None:
-                connection.execute(_KEEP, (_clean(key), self._clock(), _encode(value)))
+                connection.execute(_KEEP, (clean(key), self._clock(), _encode(value)))
             return value
 
         return self._in_transaction(work, is_durable=False)
@@ -177,7 +206,7 @@ class Store:
     def _find(self, word: str) -> tuple[str, bytes | str]:
         if word in LATEST:
             return self._find_latest()
-        word = _clean(word)
+        word = clean(word)
         exact = self._read("SELECT run_id, record FROM runs WHERE run_id = ?", (word,))
         named = exact or self._read("SELECT run_id, record FROM runs WHERE name = ? ORDER BY created DESC", (word,))
         query = "SELECT run_id, record FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY created DESC LIMIT 1000"
@@ -195,7 +224,7 @@ class Store:
             raise NotFound("there is no run yet", hint="windlass run")
         newest = _try_decode(rows[0][1])
         if newest is not None and newest.farm not in (None, newest.run_id):
-            rows = self._read("SELECT run_id, record FROM runs WHERE run_id = ?", (_clean(newest.farm),)) or rows
+            rows = self._read("SELECT run_id, record FROM runs WHERE run_id = ?", (clean(newest.farm),)) or rows
         return rows[0][0], rows[0][1]
 
     def _make_not_found(self, word: str) -> NotFound:
@@ -226,7 +255,7 @@ class Store:
         return self._attempt(lambda connection: connection.execute(query, values).fetchall())
 
     def _swap_one(self, connection: "sqlite3.Connection", old: RunRecord, new: RunRecord) -> bool:
-        row = connection.execute("SELECT record FROM runs WHERE run_id = ?", (_clean(old.run_id),)).fetchone()
+        row = connection.execute("SELECT record FROM runs WHERE run_id = ?", (clean(old.run_id),)).fetchone()
         if row is None or self._decode(row[0]) != _decoder.decode(_encode(old)):
             return False
         connection.execute(_SAVE, _make_row(new))
@@ -303,23 +332,6 @@ def _try_decode_as(stored: bytes | str, kind: type[_Kept]) -> _Kept | None:
         return None
 
 
-def _make_where(site: str | None, states: Sequence[RunState], name: str | None, query: str) -> tuple[str, list[Any]]:
-    wheres, values = ["1"], list[Any]()
-    if site is not None:
-        wheres.append("site = ?")
-        values.append(_clean(site))
-    if states:
-        wheres.append(f"state IN ({', '.join('?' * len(states))})")
-        values += [str(state) for state in states]
-    if name is not None:
-        wheres.append("name = ?")
-        values.append(_clean(name))
-    if query:
-        wheres.append("instr(lower(run_id), lower(?)) > 0")
-        values.append(_clean(query))
-    return " AND ".join(wheres), values
-
-
 def _leave_out_pilots(candidates: dict[str, bytes | str]) -> dict[str, bytes | str]:
     """A farm is meant by the run that leads it, and not by its other pilots, which are called the same."""
     if len(candidates) < 2:
@@ -334,8 +346,9 @@ def _leave_out_pilots(candidates: dict[str, bytes | str]) -> dict[str, bytes | s
 
 def _make_row(record: RunRecord) -> tuple[Any, ...]:
     state = str(record.state)
-    words = _clean(record.run_id), _clean(record.name), _clean(record.site), state
-    return (*words, record.created, record.updated, _encode(record))
+    words = clean(record.run_id), clean(record.name), clean(record.site), state
+    farm = clean(record.farm) if record.farm is not None else None
+    return (*words, record.created, record.updated, _encode(record), farm)
 
 
 def _encode(value: object) -> bytes:
@@ -345,13 +358,9 @@ def _encode(value: object) -> bytes:
         return _encoder.encode(_clean_all(msgspec.to_builtins(value)))
 
 
-def _clean(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
 def _clean_all(value: Any) -> Any:
     if isinstance(value, str):
-        return _clean(value)
+        return clean(value)
     if isinstance(value, dict):
         return {_clean_all(key): _clean_all(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -29,10 +29,15 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX runs_name ON runs (name, created);
     CREATE TABLE kept (key TEXT PRIMARY KEY, time REAL NOT NULL, value BLOB NOT NULL);
     """,
+    """
+    ALTER TABLE runs ADD COLUMN farm TEXT;
+    UPDATE runs SET farm = json_extract(CAST(record AS TEXT), '$.farm') WHERE json_valid(CAST(record AS TEXT));
+    CREATE INDEX runs_farm ON runs (farm) WHERE farm IS NOT NULL;
+    """,
 )
 # Asked of every file that is opened: SQLite's own checks do not know which tables belong in it.
 _PROBES = (
-    "SELECT run_id, name, site, state, created, updated, record FROM runs LIMIT 0",
+    "SELECT run_id, name, site, state, created, updated, record, farm FROM runs LIMIT 0",
     "SELECT key, time, value FROM kept LIMIT 0",
 )
 REFILL = "`windlass ps --refresh` fills it again from the sites"

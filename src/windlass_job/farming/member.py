@@ -95,9 +95,10 @@ class Member:
     def has_told(self) -> bool:
         return self._told == self.ended
 
-    def count_over(self, ended: Told) -> int:
+    def find_over(self, ended: Told) -> Told:
         """Tasks of the whole farm, as far as is known here; ended: what this worker has ended so far."""
-        return self.state.done + self.state.failed + sum(ended) - sum(self._told)
+        state, told = self.state, self._told
+        return Told(state.done + ended.done - told.done, state.failed + ended.failed - told.failed)
 
     def is_with(self, check: "Callable[[str], bool]") -> bool:
         """Whether there is another like this, now."""

@@ -383,7 +383,7 @@ class Pilot:
     def _show(self) -> None:
         running = [(one.task, one.start) for one in self._commands.running] + self._calls.find_running()
         put_card(self._books.card_path, self._tally.told, len(self._slots), running)
-        self._progress.tell(self._member.count_over(self._tally.told), self._member.state.total)
+        self._progress.tell(self._member.find_over(self._tally.told), self._member.state.total)
 
     def _say(self, text: str) -> None:
         print("windlass: {}: {}".format(self._member.name, text), flush=True)

@@ -31,8 +31,9 @@ class Progress:
     def __init__(self, env: "Mapping[str, str]") -> None:
         self._run = Run(env)
 
-    def tell(self, over: int, total: int) -> None:
-        self._run.progress(over, total, "task")
+    def tell(self, over: Told, total: int) -> None:
+        self._run.progress(sum(over), total, "task")
+        self._run.tell_failed(over.failed)
 
     def end(self) -> None:
         self._run.flush()

@@ -117,6 +117,10 @@ class Run:
     def progress(self, done: "Any", of: "Any", unit: str) -> None:
         self._tell(done=metrics.make_plain(done), of=metrics.make_plain(of), unit=metrics.make_plain(unit))
 
+    def tell_failed(self, tasks: int) -> None:
+        """Of a farm, by its pilot."""
+        self._tell(tasks_failed=tasks)
+
     def done(self) -> None:
         self._tell(finished=True)
         self.flush()

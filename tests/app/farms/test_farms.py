@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.conftest import ENGINES
+from windlass.app.deeds import ACTIONS
 from windlass.app.farms.adding import add_tasks, ensure_pilots
 from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.ending import cancel_farm, resume_farm
@@ -15,6 +16,7 @@ from windlass.app.farms.output import load_output
 from windlass.app.farms.starting import start_farm
 from windlass.app.farms.steering import close_farm, open_farm, retry_failed, stop_tasks
 from windlass.app.following import wait
+from windlass.app.listing import list_runs
 from windlass.app.planning import Wanted
 from windlass.app.session import Session
 from windlass.core.farm.rows import Task, make_row
@@ -165,3 +167,17 @@ def test_pilots_on_several_nodes_share_one_farm(session: Session, project: Path,
     assert sorted(one.task for one in results) == list(range(30))
     assert len({one.worker for one in results}) > 1
     assert load_status(session, record).done == 30
+
+
+def test_buttons_mean_the_whole_farm(session: Session, project: Path, site_name: str) -> None:
+    """Of dashboard and screen, where a farm is one run."""
+    record = start(session, project, site_name, ["sleep 600"])
+
+    said = ACTIONS["cancel"].do(session, record)
+
+    assert said == f"farm {record.run_id} is closed, and its jobs are cancelled."
+    assert load_status(session, record).is_closed
+    ended = wait(session, record)
+    assert [one.run_id for one in list_runs(session.store, limit=None)] == [record.run_id]
+    assert f"farm {record.run_id} is open again, with jobs " in ACTIONS["resume"].do(session, ended)
+    cancel_farm(session, record)

@@ -78,7 +78,11 @@ NEAR_MISSES = {
         run(gauges=(replace(BUSY, gpu_utilisation=1.0),), record=replace(RUNNING, state=RunState.DONE)),
         run(gauges=(replace(BUSY, gpus=0, gpu_utilisation=None),)),
     ],
-    "silent-log": [run(log_changed=NOW - 1700), run(log_changed=NOW - 9000, record=RECORD)],
+    "silent-log": [
+        run(log_changed=NOW - 1700),
+        run(log_changed=NOW - 9000, record=RECORD),
+        run(log_changed=NOW - 9000, record=replace(RUNNING, farm="lead")),
+    ],
     "nan-loss": [run(metrics={"loss": 3.0}), run(metrics={"accuracy": math.nan})],
     "broken-chain": [run(record=replace(RUNNING, link=2, links=3, links_needed=1)), run(record=RECORD)],
     "budget": [run(record=replace(RECORD, state=RunState.OUT_OF_TIME))],
@@ -104,6 +108,15 @@ def test_a_near_miss_raises_nothing(kind: str) -> None:
 @pytest.mark.parametrize("kind", ALARMS)
 def test_each_alarm_explains_itself(kind: str) -> None:
     assert ALARMS[kind].__doc__
+
+
+def test_a_farm_is_warned_of_as_one_run() -> None:
+    idle = run(gauges=(replace(BUSY, gpu_utilisation=1.0),), record=replace(RUNNING, farm="lead")).runs
+    short = run(record=replace(RECORD, state=RunState.OUT_OF_TIME, farm="lead")).runs
+
+    alarms = find_alarms(Watched(now=NOW, runs=(*idle, *idle, *short)))
+
+    assert [one.hint for one in alarms] == ["windlass farm status lead", "windlass farm resume lead"]
 
 
 def test_what_burns_hours_comes_first() -> None:

@@ -10,6 +10,7 @@ from windlass.app.farms.sending import pack_rows, send_pieces
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.app.shipping import send_with_contents
+from windlass.core.farm.values import FarmStatus
 from windlass.core.record import RunRecord
 from windlass.edges.host import Reply
 from windlass.errors import UsageError
@@ -34,6 +35,24 @@ def add_tasks(
 
     values = send_with_contents(session.tell, send).values
     return range(values["first"], values["first"] + values["count"])
+
+
+def refuse_closed(session: Session, lead: RunRecord, tasks: Iterable[int] = ()) -> None:
+    """What nobody would run, and numbers that no task has."""
+    status = load_status(session, lead)
+    if status.is_closed:
+        raise UsageError(
+            f"farm {lead.run_id} is closed: it was cancelled",
+            hint=f"windlass farm resume {lead.run_id}",
+            done="nothing was changed",
+        )
+    refuse_unknown(status, lead.run_id, tasks)
+
+
+def refuse_unknown(status: FarmStatus, farm: str, tasks: Iterable[int]) -> None:
+    unknown = next((task for task in tasks if task >= status.total), None)
+    if unknown is not None:
+        raise UsageError(f"farm {farm} has no task {unknown}: its tasks are 0 to {status.total - 1}")
 
 
 def make_addition() -> str:

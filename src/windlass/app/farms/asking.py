@@ -33,5 +33,4 @@ def find_lead(session: Session, record: RunRecord) -> RunRecord:
 
 def list_pilots(session: Session, lead: RunRecord) -> tuple[RunRecord, ...]:
     """All runs that work or worked on it, the lead among them, as far as this laptop knows; oldest first."""
-    found = [one for one in session.store.list(limit=None, site=lead.site) if one.farm == lead.run_id]
-    return tuple(sorted(found, key=lambda one: (one.created, one.run_id)))
+    return tuple(sorted(session.store.pilots([lead.run_id]), key=lambda one: (one.created, one.run_id)))

@@ -8,13 +8,19 @@ from windlass.app.refreshing import refresh_site
 from windlass.app.removing import remove_run
 from windlass.app.session import Session
 from windlass.core.record import RunRecord
-from windlass.errors import UsageError
+from windlass.errors import RunFolderGone, SiteNotReady, UsageError
 
 
 def cancel_farm(session: Session, lead: RunRecord) -> list[RunRecord]:
     """Closed first: a pilot that starts later finds nothing to do. What runs is given back, and may go on later."""
-    close_farm(session, lead)
-    return cancel_runs(session, [one for one in list_pilots(session, lead) if not one.state.is_final])
+    live = [one for one in list_pilots(session, lead) if not one.state.is_final]
+    try:
+        close_farm(session, lead)
+    except (SiteNotReady, RunFolderGone) as problem:  # its disk is full, or its folder is gone: the jobs must go
+        if not live:
+            raise
+        session.tell(f"the farm was not closed: {problem.message}; its jobs are cancelled all the same")
+    return cancel_runs(session, live)
 
 
 def resume_farm(session: Session, lead: RunRecord, *, pilots: int | None = None) -> list[RunRecord]:

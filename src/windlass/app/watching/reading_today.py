@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from windlass.app import listing
 from windlass.app.session import Session
 from windlass.app.watching.logins import load_login_end
 from windlass.app.watching.reading_runs import RunReader
@@ -34,14 +35,15 @@ def load_today(watch: Watch, reader: RunReader, *, is_visit: bool = True) -> Tod
     session = watch.session
     now = session.clock()
     live = session.store.live_runs()
-    recent = session.store.list(limit=_MOST_ENDED)
+    recent = session.store.heads(limit=_MOST_ENDED)
     visits = session.store.kept(_VISITS, kind=Visits) or Visits(last=now, before=now - 86_400, is_first=True)
     if is_visit:
         visits = _note_visit(session, visits, now)
     looks = watch.looks({one.site for one in live})
     shown = [*live, *(one for one in recent if one.state in _STOPPED and _is_recent(one, now))]
     alarms = load_alarms(watch, reader, shown)
-    runs = fold_pilots(list({one.run_id: one for one in (*recent, *live)}.values()))
+    pilots = session.store.pilots([one.run_id for one in recent if one.farm])
+    runs = fold_pilots(list({one.run_id: one for one in (*recent, *pilots, *live)}.values()))
     return make_today(runs, alarms=alarms, looks=looks, visits=visits, now=now)
 
 
@@ -77,11 +79,11 @@ def list_runs(
 ) -> RunList:
     """Newest first, a page of them."""
     store = watch.session.store
-    total = store.count(site=site, states=states, query=query)
+    total = store.count_heads(site=site, states=states, query=query)
     pages = max(1, -(-total // size))
     page = min(max(1, page), pages)
-    records = store.list(limit=size, offset=(page - 1) * size, site=site, states=states, query=query)
-    return RunList(records=fold_pilots(records), total=total, page=page, pages=pages)
+    records = listing.list_runs(store, limit=size, offset=(page - 1) * size, site=site, states=states, query=query)
+    return RunList(records=records, total=total, page=page, pages=pages)
 
 
 def _load_facts(watch: Watch, name: str) -> Facts:

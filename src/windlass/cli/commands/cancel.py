@@ -2,7 +2,6 @@
 
 import click
 
-from windlass.app.session import Session
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
 from windlass.core.record import RunRecord, RunState
@@ -13,23 +12,14 @@ from windlass.core.record import RunRecord, RunState
 @click.pass_obj
 def command(output: Output, /, runs: tuple[str, ...]) -> None:
     """Cancel RUNS. What they saved stays; `windlass resume RUN` goes on from there."""
-    from windlass.app.cancelling import cancel_runs
+    from windlass.app.whole_runs import cancel_whole
 
     with open_session(output) as session:
-        asked = [session.store.load(name) for name in runs]
-        records = [one for lead in asked if lead.farm == lead.run_id for one in _cancel_farm(session, lead)]
-        records += cancel_runs(session, [one for one in asked if one.farm != one.run_id])
+        records = cancel_whole(session, [session.store.load(name) for name in runs])
     if output.as_json:
         output.show_json({"runs": records})
     for record in records:
         output.tell(f"{record.run_id} {_format(record)}")
-
-
-def _cancel_farm(session: Session, lead: RunRecord) -> list[RunRecord]:
-    """With all its pilots: a farm is shown as one run."""
-    from windlass.app.farms.ending import cancel_farm
-
-    return cancel_farm(session, lead)
 
 
 def _format(record: RunRecord) -> str:

@@ -159,7 +159,7 @@ def add(output: Output, /, farm: str, words: tuple[str, ...], **values: Any) -> 
       windlass farm add last more.txt
       windlass farm add last "python3 train.py --seed {}" ::: 4 5 6
     """
-    from windlass.app.farms.adding import add_tasks, ensure_pilots
+    from windlass.app.farms.adding import add_tasks, ensure_pilots, refuse_closed
     from windlass.app.farms.asking import find_lead
     from windlass.app.farms.taking import take_tasks
     from windlass.core.farm.rows import make_row
@@ -168,12 +168,14 @@ def add(output: Output, /, farm: str, words: tuple[str, ...], **values: Any) -> 
     taken = take_tasks(read_given(words, values), Path.cwd())
     with open_session(output) as session:
         lead = find_lead(session, session.store.load(farm))
+        refuse_closed(session, lead)
         added = add_tasks(session, lead, map(make_row, taken.tasks), COMMANDS)
         pilots = ensure_pilots(session, lead)
     if output.as_json:
         output.show_json({"first": added.start, "count": len(added), "pilots": pilots})
         return int(ExitCode.OK)
-    output.tell(f"tasks {added.start} to {added.stop - 1} were added to farm {lead.run_id}")
+    which = f"task {added.start} was" if len(added) == 1 else f"tasks {added.start} to {added.stop - 1} were"
+    output.tell(f"{which} added to farm {lead.run_id}")
     for one in pilots:
         output.tell(f"{'submitted':<10} pilot {one.run_id}, job {one.job_id}")
     return int(ExitCode.OK)

@@ -4,7 +4,7 @@ import click
 
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
-from windlass.errors import UsageError
+from windlass.errors import RunFolderGone, UsageError
 
 
 @click.command("retry")
@@ -13,7 +13,7 @@ from windlass.errors import UsageError
 @click.pass_obj
 def retry(output: Output, /, farm: str, chosen: str | None) -> None:
     """Run tasks of FARM again that failed, on its pilots, or on new ones where none is left."""
-    from windlass.app.farms.adding import ensure_pilots
+    from windlass.app.farms.adding import ensure_pilots, refuse_closed
     from windlass.app.farms.asking import find_lead
     from windlass.app.farms.steering import retry_failed
     from windlass.core.farm.results import format_tasks
@@ -21,6 +21,7 @@ def retry(output: Output, /, farm: str, chosen: str | None) -> None:
     numbers = _read_numbers(chosen)
     with open_session(output) as session:
         lead = find_lead(session, session.store.load(farm))
+        refuse_closed(session, lead, numbers or ())
         again = retry_failed(session, lead, numbers)
         pilots = ensure_pilots(session, lead) if again else []
     if output.as_json:
@@ -58,11 +59,19 @@ def cancel(output: Output, /, farm: str) -> None:
     with open_session(output) as session:
         lead = find_lead(session, session.store.load(farm))
         records = cancel_farm(session, lead)
-        status = load_status(session, lead)
+        try:
+            status = load_status(session, lead)
+        except RunFolderGone:
+            status = None
     if output.as_json:
         output.show_json({"farm": status, "runs": records})
+    if status is None:
+        output.tell(f"the folder of farm {lead.run_id} is gone; forget it with: windlass rm {lead.run_id}")
+        return
+    is_open = "" if status.is_closed else "not "
     output.tell(
-        f"farm {lead.run_id} is closed: {format_counts(status)}; go on with: windlass farm resume {lead.run_id}"
+        f"farm {lead.run_id} is {is_open}closed: {format_counts(status)}; "
+        f"go on with: windlass farm resume {lead.run_id}"
     )
 
 

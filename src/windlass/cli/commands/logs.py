@@ -51,7 +51,9 @@ def command(
 
 
 def _show_task(output: Output, session: Session, record: RunRecord, task: int, tail: int | None) -> int:
+    from windlass.app.farms.adding import refuse_unknown
     from windlass.app.farms.asking import find_lead
+    from windlass.app.farms.looking import load_status
     from windlass.app.farms.output import load_output
 
     lead = find_lead(session, record)
@@ -69,5 +71,6 @@ def _show_task(output: Output, session: Session, record: RunRecord, task: int, t
         is_empty = is_empty and not piece
         output.show_bytes(piece)
     if is_empty:
+        refuse_unknown(load_status(session, lead), lead.run_id, [task])
         output.tell(f"task {task} of farm {lead.run_id} has printed nothing yet")
     return int(ExitCode.OK)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from windlass.app.listing import list_runs
 from windlass.app.session import Session
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
 from windlass.cli.rows import PS_HEAD, make_row
-from windlass.core.farm.folding import fold_pilots
-from windlass.core.record import RunRecord
+from windlass.core.record import LIVE, RunRecord
 
 if TYPE_CHECKING:
     from windlass.core.farm.values import FarmStatus
@@ -41,12 +41,12 @@ def command(
         if rebuild:
             _rebuild(output, session, site_name)
         stale = [] if cached else _refresh(output, session, site_name)
-        found = _list(session, site_name, live=live, limit=None if show_all else limit)
-        records = fold_pilots(found)
-        counts = {} if cached else _count_farms(output, session, found, stale)
+        states = LIVE if live else ()
+        records = list_runs(session.store, limit=None if show_all else limit, site=site_name, states=states)
+        counts = {} if cached else _count_farms(output, session, records, stale)
         why_none = "" if records else _explain_none(session, site_name, live=live)
     if output.as_json:
-        output.show_json({"runs": found, "stale": stale, "farms": counts})
+        output.show_json({"runs": records, "stale": stale, "farms": counts})
     elif records:
         now = time.time()
         output.show_table(PS_HEAD, [make_row(one, now, farm=counts.get(one.run_id)) for one in records])
@@ -86,12 +86,6 @@ def _count_farms(
         except WindlassError as problem:
             output.tell(f"farm {run_id} was not asked: {problem.message}")
     return counts
-
-
-def _list(session: Session, site_name: str | None, *, live: bool, limit: int | None) -> tuple[RunRecord, ...]:
-    if live:
-        return session.store.live_runs(site_name)[:limit]
-    return session.store.list(limit=limit, site=site_name)
 
 
 def _refresh(output: Output, session: Session, site_name: str | None) -> list[str]:

@@ -38,7 +38,7 @@ def command(
       windlass resume digits --budget "300 GPU-h"   after its limit was used up
     """
     from windlass.app.logs import open_log
-    from windlass.app.resuming import resume_run
+    from windlass.app.resuming import refuse_farm, resume_run
     from windlass.cli.following import show_record_at_the_end, show_until_the_end
 
     try:
@@ -51,8 +51,7 @@ def command(
         raise UsageError(f"--budget: {problem}") from problem
     with open_session(output) as session:
         before = session.store.load(run)
-        if before.farm is not None:
-            raise UsageError(f"run {before.run_id} works on a farm", hint=f"windlass farm resume {before.farm}")
+        refuse_farm(before)
         reader = open_log(session, before)
         if not detach:
             reader.read_tail(0)  # what it said before is not said again

@@ -20,7 +20,14 @@ def fold_pilots(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
 def _show_farm(lead: RunRecord, pilots: Sequence[RunRecord]) -> RunRecord:
     """Every pilot tells the tasks of the whole farm; who heard last knows most."""
     furthest = max(pilots, key=lambda one: one.progress_done or 0.0)
-    shown = replace(lead, progress_done=furthest.progress_done, progress_of=furthest.progress_of)
+    shown = replace(
+        lead,
+        progress_done=furthest.progress_done,
+        progress_of=furthest.progress_of,
+        progress_unit=furthest.progress_unit,
+        expected_end=furthest.expected_end,
+        tasks_failed=furthest.tasks_failed,
+    )
     live = {one.state for one in pilots if not one.state.is_final}
     if not live or not lead.state.is_final:
         return shown

@@ -63,7 +63,7 @@ class Watched:
 def find_alarms(watched: Watched) -> tuple[Alarm, ...]:
     """Those that cost most first."""
     found = [alarm for rule in ALARMS.values() for alarm in rule(watched)]
-    return tuple(sorted(found, key=lambda alarm: alarm.urgency is not Urgency.NOW))
+    return tuple(sorted(dict.fromkeys(found), key=lambda alarm: alarm.urgency is not Urgency.NOW))
 
 
 def idle_gpu(watched: Watched) -> Iterator[Alarm]:
@@ -77,6 +77,8 @@ def idle_gpu(watched: Watched) -> Iterator[Alarm]:
 def silent_log(watched: Watched) -> Iterator[Alarm]:
     """A run that has printed nothing for half an hour: it may hang."""
     for run in _list_running(watched):
+        if run.record.farm is not None:
+            continue  # a pilot says little, and what its tasks print lies elsewhere
         since = run.log_changed if run.log_changed is not None else run.record.started
         if since is not None and watched.now - since > _SILENT_AFTER_S:
             said = f"nothing in its log for {format_seconds(watched.now - since)}"
@@ -153,8 +155,9 @@ def _list_running(watched: Watched) -> list[WatchedRun]:
 
 
 def _about(run: WatchedRun, kind: str, words: str, *, urgency: Urgency = Urgency.SOON, verb: str = "explain") -> Alarm:
-    run_id = run.record.run_id
-    hint = f"windlass {verb} {run_id}"
+    run_id = run.record.farm or run.record.run_id  # a farm is shown as one run
+    of_farm = {"resume": "farm resume", "logs": "farm status"} if run.record.farm else {}
+    hint = f"windlass {of_farm.get(verb, verb)} {run_id}"
     return Alarm(kind=kind, message=words, urgency=urgency, run_id=run_id, site=run.record.site, hint=hint)
 
 
