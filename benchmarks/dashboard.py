@@ -16,6 +16,7 @@ from benchmarks.report import Row, show, skip, time_ms
 from benchmarks.startup import make_record
 from windlass.app.session import Session
 from windlass.core.record import RunState
+from windlass.edges.extras import make_extra_hint
 from windlass.edges.folders import find_folders
 
 TITLE = "windlass dash"
@@ -58,7 +59,7 @@ def main() -> None:
     try:
         import starlette  # noqa: F401
     except ImportError:
-        skip(TITLE, "it needs: pip install 'windlass[dash]'")
+        skip(TITLE, f"it needs: {make_extra_hint('dash')}")
         return
     with tempfile.TemporaryDirectory(prefix="wb-") as home:
         env = {**os.environ, "WINDLASS_STATE_DIR": home, "WINDLASS_CONFIG_DIR": home}

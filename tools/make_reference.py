@@ -94,6 +94,8 @@ def make_exit_codes() -> str:
             "",
             "`windlass run`, `windlass resume`, `windlass wait` and `windlass logs -f` end with 7 when the run did not "
             "succeed.",
+            "`windlass farm run` and `windlass wait` end with 1 when tasks of a farm failed, and with 7 when nobody is "
+            "left to run the rest.",
             "",
             "Inside a job the agent ends as your command did; where it has a word of its own, with one of these:",
             "",

@@ -19,11 +19,15 @@ def make_run_folder() -> str:
 
     submission = [f"| `submissions/NUMBER/{getattr(wire, name)}` | {comments[name]} |" for name in _OF_SUBMISSION]
     title = next(one for one in sections if one.startswith("events"))
+    farm = next(one for one in sections if one.startswith("a farm, "))
     parts = (
         "# The run folder",
         "Everything about a run lies in one folder at its site: `ROOT/runs/RUN_ID/`.\n"
         "`windlass ps --json` tells where it is, and every file in it can be read with `less`.",
         make_table("file", "what it is", [*rows(_OF_FOLDER), *submission]),
+        "## A farm",
+        "In the folder of the run that leads it; [how a farm works](../explanation/farms.md) explains them.",
+        make_table("name", "what it is", rows(farm)),
         "## Beside it",
         "`ROOT` is the `root` of the site file.",
         make_table("folder", "what it is", rows("a site's root folder")),

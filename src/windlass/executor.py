@@ -30,7 +30,8 @@ class Executor(futures.Executor):
     """A `concurrent.futures.Executor` whose workers are in jobs at a site; its calls are tasks of a farm.
 
     It is made with its jobs, which wait for calls for as long as `linger` says. `shutdown`, or the end of a `with`,
-    waits for what was submitted and ends them. Whoever leaves without that finds all of it again by `attach`.
+    waits for what was submitted and ends them. Whoever leaves without that finds all of it again by `attach`: the
+    program ends when what was submitted is at the site, which is waited for no longer than a minute.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Executor(futures.Executor):
     ) -> None:
         """cpus, gpus, memory: of one call; workers: how many at once, all that fit on a node unless it is said.
 
-        time: of a job; task_limit: a call that takes longer is ended; share: calls on one GPU; pilots: jobs at most.
+        time: of a job; task_limit: a call that takes longer is ended; share: calls on one GPU; pilots: how many jobs.
         Settings are those of `windlass.run`: `partition="gpu"`, `environment__venv="requirements.txt"`.
         """
         if workers is not None and workers < 1:

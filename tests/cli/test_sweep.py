@@ -78,6 +78,25 @@ def test_mistakes_are_told_and_nothing_is_sent(project: Path, words: tuple[str, 
     assert json.loads(run(project, "ps", "--json", "--cached").stdout)["runs"] == []
 
 
+@pytest.mark.parametrize("verb", ["show", "resume"])
+def test_a_run_that_is_no_sweep_says_so(project: Path, verb: str) -> None:
+    run(project, "run", "--detach")
+
+    told = run(project, "sweep", verb, "last", code=2).stderr
+
+    assert "is no sweep" in told
+    assert "try: windlass sweep " in told
+
+
+def test_a_search_is_not_resumed_and_left_alone(project: Path) -> None:
+    search = ("--method", "optuna", "--trials", "1", "--pattern", "loss=(.*)")
+    run(project, "sweep", "echo loss={x}", "x=0..1", *search)
+
+    assert "must stay" in run(project, "sweep", "resume", "last", "--trials", "1", "-d", code=2).stderr
+
+    assert json.loads(run(project, "sweep", "show", "last", "--json").stdout)["sweep"]["wanted"]["trials"] == 1
+
+
 def test_a_farm_that_is_no_sweep_says_so(project: Path) -> None:
     run(project, "farm", "run", "echo {}", ":::", "1")
 

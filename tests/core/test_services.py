@@ -24,7 +24,7 @@ from windlass.core.services.shaping import (
     shape_batch,
     shape_service,
 )
-from windlass.core.services.software import ABSENT, is_listed, make_install_hint, make_question
+from windlass.core.services.software import ABSENT, is_among, is_listed, make_install_hint, make_question
 from windlass.core.site import CostUnit, Login, Rules
 from windlass.errors import InteractiveRefused, ServiceFailed
 
@@ -186,6 +186,20 @@ def test_an_environment_that_cannot_be_entered_says_nothing() -> None:
 )
 def test_where_it_is_missing_the_line_that_brings_it_is_told(environment: Environment, says: str) -> None:
     assert says in make_install_hint(environment, FAR, "jupyterlab")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_there"),
+    [
+        ("nbclient\nIPyKernel>=6 ; python_version > '3.8'", True),
+        ("  - nbclient=0.10\n  - ipykernel", True),
+        ("nbclient", False),
+        ("nbclient-extras\nipykernel", False),
+        ("# nbclient\nipykernel", False),
+    ],
+)
+def test_a_list_of_packages_names_them_or_not(text: str, is_there: bool) -> None:
+    assert is_among([text], ["nbclient", "ipykernel"]) is is_there
 
 
 def test_a_card_is_read_with_whatever_else_is_on_it() -> None:

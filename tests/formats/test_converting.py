@@ -15,6 +15,7 @@ from tests.edges.places import small_disk
 from tests.formats.sets import CLASSES, JPEG, SAMPLES, load, make_source, mark, need, save
 from windlass.app.data.converting import ConvertOptions, convert, recognise
 from windlass.edges.aside import write_aside
+from windlass.edges.extras import make_extra_hint
 from windlass.errors import ConvertError, DiskFull, LibraryMissing, UsageError
 from windlass.formats import FORMATS
 from windlass.formats.form import Sample
@@ -242,7 +243,7 @@ def test_a_library_that_is_missing_comes_with_the_line_to_paste(tmp_path: Path) 
     with pytest.raises(LibraryMissing, match="hdf5 needs the Python library h5py") as caught:
         convert(source, tmp_path / "out", to="hdf5")
 
-    assert caught.value.hint == "pip install 'windlass[hdf5]'"
+    assert caught.value.hint == make_extra_hint("hdf5")
 
 
 def test_a_program_that_is_missing_comes_with_the_line_to_paste(

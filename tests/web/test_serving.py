@@ -1,8 +1,10 @@
 """`windlass dash` as a process: its address, its state file, a second one, and its end."""
 
 import contextlib
+import html
 import http.client
 import json
+import os
 import signal
 import socket
 import stat
@@ -77,6 +79,26 @@ def test_where_the_usual_port_is_taken_it_says_which_it_has(places: Places) -> N
     _, said = process.communicate(timeout=30)
 
     assert f"port {PREFERRED_PORT} is taken, so it is at {told['port']}" in said
+
+
+def test_the_token_is_on_no_command_line_of_a_browser(
+    dash: tuple[subprocess.Popen[str], dict[str, object]], tmp_path: Path
+) -> None:
+    """Everybody on this machine may read those."""
+    _, told = dash
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {seen}.part && mv {seen}.part {seen}\n')
+    browser.chmod(0o755)
+    words = [word for word in COMMAND if word != "--no-browser"]
+
+    subprocess.run(words, capture_output=True, env={**os.environ, "BROWSER": str(browser)}, timeout=60, check=True)
+
+    opened = seen.read_text().strip()
+    page = Path(opened.removeprefix("file://"))
+    assert page.name == "open.html"
+    assert str(told["address"]) not in opened
+    assert html.escape(str(told["address"])) in page.read_text()
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
 
 
 def test_it_listens_on_loopback_alone_and_keeps_its_token_private(

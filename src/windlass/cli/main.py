@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("explain", "Say why a run or a job waits or ended, or what a code means."),
     "ticket": ("ticket", "Bundle a run for the centre's support desk, without secrets."),
     "report": ("report", "Say what a run asked for and used, and what to change."),
-    "wait": ("wait", "Wait until runs end; exit code 7 when one failed."),
+    "wait": ("wait", "Wait until runs end; exit code 7 when one failed, 1 when only tasks of a farm did."),
     "watch": ("watch", "Stay, and tell when runs start, end, fail or stall."),
     "note": ("note", "A word about a run, kept with it."),
     "cancel": ("cancel", "Take runs out of the queue."),

@@ -22,11 +22,11 @@ def submit(
 ) -> RunRecord:
     """check: what else must hold before anything is sent; it sees the plan with its environment built."""
     planned = plan_with_environment(output, session, wanted, force=force)
+    if not planned.errors or force:
+        check(planned)
     if not planned.errors:
         snapshot = planned.snapshot
         output.tell(f"{'sending':<10} {len(snapshot.manifest.files)} files, {format_bytes(snapshot.total_bytes)}")
-    if not planned.errors or force:
-        check(planned)
     with Progress(output, "sending") as progress:
         record = start_run(session, planned, force=force, progress=progress.update)
     output.tell(f"{'submitted':<10} run {record.run_id}, job {record.job_id} at {record.site}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from windlass.edges.extras import make_extra_hint
 from windlass.edges.files import make_private_folder, save_file
 from windlass.errors import LibraryMissing, LoginNeeded, TransferFailed, UsageError
 
@@ -131,9 +132,7 @@ def _import() -> Any:
     try:
         import globus_sdk
     except ImportError:
-        raise LibraryMissing(
-            "Globus needs a library that is not installed", hint="pip install 'windlass[globus]'"
-        ) from None
+        raise LibraryMissing("Globus needs a library that is not installed", hint=make_extra_hint("globus")) from None
     return globus_sdk
 
 

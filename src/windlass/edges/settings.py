@@ -5,7 +5,7 @@ from pathlib import Path
 
 from windlass.core.names import make_slug
 from windlass.core.notices import Notices
-from windlass.core.run import RunSpec
+from windlass.core.run import Environment, RunSpec
 from windlass.core.toml.layers import Flag, Layer, Merged, Origin, make_environ_layer, make_flags_layer, merge
 from windlass.core.toml.reading import FromText, Problem
 from windlass.core.toml.reading import Path as KeyPath
@@ -21,6 +21,7 @@ RUN_FILE = "windlass.toml"
 USER_FILE = "config.toml"
 _NOT_SETTINGS = frozenset(value for name, value in vars(wire).items() if name.startswith("ENV_"))
 _MOST_SHOWN = 30
+_COMMAND = Flag(key="run.command", value="true")
 
 Located = tuple[str, Problem]
 
@@ -52,6 +53,15 @@ def load_run_spec(
         told = find_problems(merged.values)
         located += [(_find_place(merged, problem.path), problem) for problem in spec if problem not in told]
     raise make_config_error(located, hint=_advise(project, located))
+
+
+def load_wanted_environment(
+    project: Path, site_name: str | None, environ: Mapping[str, str], flags: Sequence[Flag] = ()
+) -> Environment:
+    """[environment] alone: of a project whose windlass.toml has no command too, because it holds only notebooks."""
+    if not any(flag.key == _COMMAND.key for flag in flags):
+        flags = (*flags, _COMMAND)
+    return load_run_spec(project, site_name, environ, flags)[0].environment
 
 
 def load_settings(

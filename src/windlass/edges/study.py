@@ -4,6 +4,7 @@ The journal is a plain file that is only appended to; SQLite would be damaged on
 """
 
 import contextlib
+import math
 import pickle
 import random
 import warnings
@@ -16,6 +17,7 @@ from windlass.core.sweep.space import Dimension, Kind
 from windlass.core.sweep.trials import TrialState
 from windlass.core.sweep.values import Value
 from windlass.core.sweep.wish import Goal, Pruner, Sampler, Sweep
+from windlass.edges.extras import make_extra_hint, make_library_hint
 from windlass.edges.files import explain, make_private_folder, save_file
 from windlass.errors import ExtraMissing, StoreError, UsageError
 
@@ -78,9 +80,9 @@ class Study:
         return frozenset(int(one.number) for one in self._study.get_trials(deepcopy=False, states=running))
 
     def report(self, number: int, step: float, value: float) -> None:
-        """What a trial has come to; the first word of a step counts, as with Optuna alone."""
+        """What a trial has come to; the first word of a step counts, as with Optuna alone. Infinity is no step."""
         trial_id = self._find(number)
-        if step >= 0 and int(step) not in self._storage.get_trial(trial_id).intermediate_values:
+        if math.isfinite(step) and step >= 0 and int(step) not in self._storage.get_trial(trial_id).intermediate_values:
             self._storage.set_trial_intermediate_value(trial_id, int(step), value)
 
     def is_hopeless(self, number: int) -> bool:
@@ -159,7 +161,7 @@ def import_optuna() -> Any:
         import optuna
         import optuna.storages.journal
     except ImportError as problem:
-        raise ExtraMissing("this search needs Optuna", hint="pip install 'windlass[sweep]'") from problem
+        raise ExtraMissing("this search needs Optuna", hint=make_extra_hint("sweep")) from problem
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
@@ -188,4 +190,4 @@ def _check_cmaes() -> None:
     try:
         import cmaes  # noqa: F401
     except ImportError as problem:
-        raise ExtraMissing("the sampler cmaes needs a package of its own", hint="pip install cmaes") from problem
+        raise ExtraMissing("the sampler cmaes needs a package of its own", hint=make_library_hint("cmaes")) from problem

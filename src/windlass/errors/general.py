@@ -7,7 +7,7 @@ from typing import ClassVar
 
 class ExitCode(IntEnum):
     OK = 0  # done
-    FAILED = 1  # something went wrong: see the message
+    FAILED = 1  # something went wrong: see the message; or tasks of a farm failed
     USAGE = 2  # the command line or a file of yours is wrong
     CHECK_FAILED = 3  # a plan cannot be made or a check found errors; nothing was sent
     LOG_IN = 4  # log in again: windlass login SITE

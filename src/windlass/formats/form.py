@@ -94,7 +94,7 @@ class Format:
     load: Callable[[Path, Path], Source]  # what, and a folder for scratch files
     save: Callable[[Path, Source, int], None]  # where, what, bytes in a shard
     library: str | None = None  # the module that it imports
-    extra: str | None = None  # windlass[EXTRA] installs it
+    extra: str | None = None  # of pyproject.toml: it brings the library
     programs: tuple[str, ...] = ()  # one of the system's package `package`
     package: str | None = None
     shard_bytes: int = 1 << 30

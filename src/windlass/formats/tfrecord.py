@@ -52,7 +52,7 @@ def save(path: Path, source: Source, shard_bytes: int) -> None:
                 at += size
     save_classes(path, source.classes)
     if not is_fast and sum(one.stat().st_size for one in path.iterdir()) > _LONG_BYTES:
-        source.notices.tell("checksums were computed slowly: pip install 'windlass[tfrecord]' makes them fast")
+        source.notices.tell("checksums were computed slowly: the library google-crc32c makes them fast")
 
 
 def _make_features(sample: Sample, source: Source) -> dict[str, Values]:

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import CancelledError, as_completed
 from concurrent.futures import wait as wait_for
 from pathlib import Path
@@ -22,37 +22,6 @@ from windlass.errors import CallFailed, NotFound, NotSendable, OtherPython, Pilo
 
 HERE_ONLY = pytest.mark.parametrize("session", ["here"], indirect=True)
 EVERYWHERE = pytest.mark.parametrize("session", ENGINES, indirect=True)
-
-WORK = """
-import os, sys, time
-
-def double(x):
-    return 2 * x
-
-def fail(x):
-    raise ValueError("not %s" % x)
-"""
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "windlass.toml").write_text('[run]\nname = "calls"\ncommand = "true"\nresults = ["results/**"]\n')
-    (folder / "work_at_the_site.py").write_text(WORK)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WINDLASS_TEST_BEAT_S", "1")
-
-
-@pytest.fixture
-def executor(session: Session, project: Path, site_name: str) -> Iterator[windlass.Executor]:
-    with windlass.Executor(site_name, project=project, workers=2, linger="1m", time="10m", session=session) as made:
-        yield made
-    wait(session, made.record)  # nothing of it is left when the cluster is put away
 
 
 @EVERYWHERE

@@ -46,15 +46,13 @@ def test_workers_are_told_apart_and_read_on_from_where_they_were() -> None:
             {"name": "a", "to": [0, 8, 2], "bytes": [0, 8, 2]},
             {"name": "b", "to": [len(line), 0, 0], "bytes": [len(line), 0, 0]},
         ],
-        "total": 9,
-        "alive": 2,
         "running": [3],
-        "is_closed": False,
-        "more": False,
+        "more": True,
     }
 
     news = streams.read(values, b"5 1 0 2\n" + b"vx" + line)
 
     assert news.left == [("a", 5, 1, b"vx")]
     assert news.failed == [("b", ended)]
+    assert (news.running, news.is_more) == (frozenset({3}), True)
     assert streams.since == {"a": [0, 8, 2], "b": [len(line), 0, 0]}

@@ -7,6 +7,8 @@ import pytest
 
 from tests.app.services.foreground import foreground
 from tests.app.services.venv import find_services
+from windlass.app.environments.seen import load_recipe
+from windlass.app.planning import Wanted
 from windlass.app.session import Session
 
 HEAD = '[resources]\ntime = "5m"\ncpus = 1\nmemory = "1G"\n'
@@ -77,3 +79,36 @@ def test_what_cannot_be_executed_is_told_before(session: Session, project: Path)
     assert "python3 -m pip install nbclient ipykernel" in missing.said
     assert "there is no file other.ipynb" in nowhere.said
     assert session.store.list() == ()
+
+
+@pytest.mark.parametrize("session", ["here"], indirect=True)
+def test_what_the_project_names_and_nobody_built_here_is_built_by_the_line_that_is_told(
+    session: Session, project: Path
+) -> None:
+    """On one's own machine nothing is built unasked; and a project of notebooks has no command of its own."""
+    make_notebook(project / "explore.ipynb", "1")
+    (project / "windlass.toml").write_text(f'{HEAD}[environment]\nvenv = "requirements.txt"\n')
+    (project / "requirements.txt").write_text("nbclient>=0.5\nipykernel\n")
+
+    with foreground("notebook", "run", "explore.ipynb", cwd=project) as command:
+        assert command.wait() == 3
+
+    assert "try: windlass env build --on here\n  nothing was submitted" in command.said
+    assert "the next start builds it" not in command.said
+    assert "sending" not in command.said
+    recipe = load_recipe(session, Wanted(project=project))
+    assert "nbclient>=0.5" in recipe.files["requirements.txt"]
+    assert session.store.list() == ()
+
+
+@pytest.mark.parametrize("session", ["here"], indirect=True)
+def test_what_the_project_does_not_name_is_written_down_and_then_built(session: Session, project: Path) -> None:
+    make_notebook(project / "explore.ipynb", "1")
+    (project / "windlass.toml").write_text(f'{HEAD}[environment]\nvenv = "requirements.txt"\n')
+    (project / "requirements.txt").write_text("nbclient-extras\nipykernel\n")
+
+    with foreground("notebook", "run", "explore.ipynb", cwd=project) as command:
+        assert command.wait() == 3
+
+    assert "write nbclient ipykernel into requirements.txt" in command.said
+    assert ", then: windlass env build --on here" in command.said

@@ -41,6 +41,12 @@ for step in range(600 if is_long else 3):
     if is_long:
         time.sleep(0.1)
 """
+ENDLESS = """
+import sys
+from windlass_job import run
+for step in (0, float("inf"), 2, float("nan"), float("-inf")):
+    run.log(step, loss=float(sys.argv[1]))
+"""
 SPACE = {"x": "-5..10", "y": "0..15"}
 Start = Callable[..., RunRecord]
 
@@ -53,6 +59,7 @@ def start(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (project / "windlass.toml").write_text('[run]\nname = "search"\ncommand = "true"\n')
     (project / "branin.py").write_text(BRANIN)
     (project / "slow.py").write_text(SLOW)
+    (project / "endless.py").write_text(ENDLESS)
 
     def act(**wish: Any) -> RunRecord:
         wish = {"command": "python3 branin.py {x} {y}", "space": SPACE, "method": Method.OPTUNA, "seed": 3, **wish}
@@ -124,6 +131,37 @@ def test_a_hopeless_trial_is_stopped_and_its_slot_is_free(session: Session, star
     assert {one.state for one in seen.trials if one not in hopeless} == {TrialState.DONE}
 
 
+def test_steps_that_are_no_numbers_are_none(session: Session, start: Start) -> None:
+    record = start(command="python3 endless.py {x}", space={"x": "0..1"}, trials=3, parallel=1, prune=Pruner.MEDIAN)
+
+    seen = follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
+
+    assert {one.state for one in seen.trials} == {TrialState.DONE}
+    reader = SweepReader(session=session, record=record)
+    reader.look()
+    assert reader.card is not None
+    assert reader.card.study is not None
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(reader.card.study))
+    study = optuna.load_study(study_name=reader.card.token, storage=storage)
+    assert [sorted(one.intermediate_values) for one in study.trials] == [[0, 2]] * 3
+
+
+def test_a_search_is_not_resumed_for_somebody_who_leaves(session: Session, start: Start) -> None:
+    record = start(trials=1, parallel=1)
+    follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
+    before = load_status(session, record)
+
+    with pytest.raises(UsageError, match="must stay"):
+        resume_sweep(session, record, More(trials=2, space={"x": "9..10"}), stays=False)
+
+    after = load_status(session, record)
+    assert (after.is_closed, len(after.pilots)) == (True, len(before.pilots))
+    reader = SweepReader(session=session, record=record)
+    reader.look()
+    assert reader.card is not None
+    assert (reader.card.sweep.trials, dict(reader.card.sweep.space)) == (1, SPACE)
+
+
 def test_after_a_crash_between_asking_and_adding_nothing_is_asked_twice(session: Session, start: Start) -> None:
     record = start(trials=6, parallel=2)
     reader = SweepReader(session=session, record=record)
@@ -174,8 +212,9 @@ def test_more_trials_in_another_range(session: Session, start: Start) -> None:
 def test_optuna_refuses_other_words_before_anything_changes(session: Session, start: Start) -> None:
     record = start(command="python3 branin.py {x} {y}", space={"x": "1,2", "y": "0..15"}, trials=1, parallel=1)
 
-    with pytest.raises(UsageError, match="a range may change, a list may not"):
-        resume_sweep(session, record, More(trials=1, space={"x": "1,3"}))
+    for other in ({"x": "1,3"}, {"y": "log:1..15"}, {"y": "int:0..15"}):
+        with pytest.raises(UsageError, match="a range may change, a list may not"):
+            resume_sweep(session, record, More(trials=1, space=other))
 
     seen = follow_sweep(session, record, show=lambda _: None)
     assert seen.sweep.space["x"] == "1,2"

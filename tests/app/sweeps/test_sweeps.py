@@ -111,8 +111,9 @@ def test_more_trials_and_other_values_are_added_once(session: Session, start: St
     assert {one.state for one in seen.trials} == {TrialState.DONE}
     with pytest.raises(UsageError, match="no values of y"):
         resume_sweep(session, record, More(space={"y": "1"}))
-    with pytest.raises(UsageError, match="as many trials"):
+    with pytest.raises(UsageError, match="as many trials") as caught:
         resume_sweep(session, record, More(trials=3))
+    assert caught.value.hint == "give it more values: x=…"
 
 
 @pytest.mark.parametrize("session", ["here"], indirect=True)

@@ -20,6 +20,21 @@ def test_a_grid_has_each_with_each() -> None:
     assert sorted({row["lr"] for row in rows}) == [0.001, pytest.approx(0.01), 0.1]
 
 
+def test_points_of_a_grid_are_as_one_would_write_them() -> None:
+    rows = list(make_grid(read_dimensions(["rate=log:1e-4..1/5"])))
+    assert [row["rate"] for row in rows] == [0.0001, 0.001, 0.01, 0.1, 1.0]
+
+    rows = list(make_grid(read_dimensions(["x=-0.2..0.4/7"])))
+    assert [row["x"] for row in rows] == [-0.2, -0.1, 0.0, 0.1, 0.2, 0.3, 0.4]
+
+
+def test_the_ends_of_a_grid_are_exact_and_no_point_of_a_narrow_one_is_lost() -> None:
+    rows = list(make_grid(read_dimensions(["x=0.1234567890123456..0.1234567890123466/3"])))
+
+    assert (rows[0]["x"], rows[2]["x"]) == (0.1234567890123456, 0.1234567890123466)
+    assert len(rows) == 3
+
+
 def test_a_grid_over_a_range_must_know_how_many() -> None:
     with pytest.raises(UsageError, match="cannot take all of lr") as caught:
         list(make_grid(read_dimensions(["lr=log:1e-5..1e-1"])))

@@ -1,5 +1,6 @@
 """The thread behind an executor: gathers calls into few additions, and brings all results by one question."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -18,15 +19,18 @@ from windlass.app.farms.steering import close_farm, stop_tasks
 from windlass.app.session import Session
 from windlass.core.farm.values import CALLS
 from windlass.core.record import RunRecord
-from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded, WindlassError
+from windlass.errors import CallFailed, ConnectionLost, HostUnreachable, LoginNeeded, WindlassError
 from windlass_job import wire
 from windlass_job.farming import records
+from windlass_job.farming.functions import describe
 
 _MOST_AT_ONCE = 20_000  # calls of one addition
 _MOST_BYTES = 32 << 20
 _MANY = 50  # calls of one addition: then they come in a stream, and the next one waits for more of them
 _STREAM_S = 0.1
+_LEAVING_S = 2.0  # between two tries, at the most, when the program ends
 _SHARE = 4  # at most this part of the time goes into looking and sending: the caller's own work has the rest
+_log = logging.getLogger("concurrent.futures")  # which tells of callbacks that raise
 # The connection may come back, and the laptop wake up.
 _MAY_PASS = (ConnectionLost, HostUnreachable, LoginNeeded)
 
@@ -63,7 +67,9 @@ class Desk:
         """tend_pilots: sees to it that jobs run the calls; whether any have ended since. An error: there are none."""
         self._session, self._record, self._pace, self._tend_pilots = session, record, pace, tend_pilots
         self._is_left = is_left
-        self._change = threading.Condition()
+        lock = threading.RLock()
+        self._change = threading.Condition(lock)  # something to do for the thread
+        self._all_sent = threading.Condition(lock)
         self._waiting: list[tuple[CallFuture, bytes]] = []
         self._waiting_since = 0.0
         self._functions: dict[bytes, bytes] = {}  # not at the site yet
@@ -80,6 +86,7 @@ class Desk:
         self._pause_s = pace.least_s
         self._gather_s = pace.gather_s
         self._is_ending = self._closes = False
+        self._is_leaving = False  # the program ends: nothing is done but sending
         self.problem: WindlassError | None = None  # why the site does not answer now
         self._thread = threading.Thread(target=self._work, name=f"windlass {record.run_id}", daemon=True)
 
@@ -128,8 +135,37 @@ class Desk:
 
     def list_open(self) -> list[CallFuture]:
         with self._change:
-            held = self._addition.futures if self._addition else []
-            return [*self._futures.values(), *held, *(future for future, _ in self._waiting)]
+            return [*self._futures.values(), *self._list_unsent()]
+
+    @property
+    def name(self) -> str:
+        return self._record.run_id
+
+    @property
+    def site(self) -> str:
+        return self._record.site
+
+    @property
+    def is_at_work(self) -> bool:
+        """Not when it has ended, and not in a process that was forked: there is no thread, and a lock may be held."""
+        return self._thread.is_alive()
+
+    def hurry(self) -> list[CallFuture]:
+        """Until `go_on` it only sends; what there is to send."""
+        with self._change:
+            self._is_leaving = True
+            self._look_at = self._waiting_since = 0.0
+            self._change.notify()
+            return self._list_unsent()
+
+    def wait_until_sent(self, timeout_s: float) -> bool:
+        with self._all_sent:
+            return self._all_sent.wait_for(self._is_sent, timeout_s)
+
+    def go_on(self) -> None:
+        with self._change:
+            self._is_leaving = False
+            self._change.notify()
 
     def end(self, *, closes: bool) -> None:
         """When all that was submitted is over; closes: pilots leave then. Otherwise when all of it is at the site."""
@@ -145,6 +181,8 @@ class Desk:
     def _work(self) -> None:
         while True:
             with self._change:
+                if self._is_sent():
+                    self._all_sent.notify_all()
                 if self._is_finished():
                     break
                 self._change.wait(self._count_wait_s())
@@ -153,16 +191,22 @@ class Desk:
                 self.problem = None
             except _MAY_PASS as problem:
                 self.problem = problem
-                self._pause_s = min(60.0, max(1.0, 2 * self._pause_s))
+                self._pause_s = min(_LEAVING_S if self._is_leaving else 60.0, max(1.0, 2 * self._pause_s))
                 self._look_at = time.monotonic() + self._pause_s
                 self._waiting_since = self._look_at
-            except Exception as problem:  # whatever it is: nobody must wait for ever
-                self._fail_all(problem)
+            except BaseException as problem:  # whatever it is: nobody must wait for ever
+                self._fail_all(problem if isinstance(problem, Exception) else _explain(problem))
         self._leave()
 
     def _is_finished(self) -> bool:
-        is_sent = not (self._waiting or self._addition or self._stops)
-        return self._is_ending and is_sent and not (self._closes and self._futures)
+        return self._is_ending and self._is_sent() and not (self._closes and self._futures)
+
+    def _is_sent(self) -> bool:
+        return not (self._waiting or self._addition or self._stops)
+
+    def _list_unsent(self) -> list[CallFuture]:
+        held = self._addition.futures if self._addition else []
+        return [*held, *(future for future, _ in self._waiting)]
 
     def _count_wait_s(self) -> float:
         now = time.monotonic()
@@ -171,7 +215,7 @@ class Desk:
             times.append(self._waiting_since + (0.0 if self._is_full() else self._gather_s))
         if self._addition or self._stops:
             times.append(self._look_at if self.problem else now)
-        if self._futures:
+        if self._futures and not self._is_leaving:
             times.append(self._look_at)
         return max(0.0, min(times) - now)
 
@@ -183,9 +227,12 @@ class Desk:
         if self._addition or self._waiting:
             self._send_calls(now)
         if self._stops:
-            with self._change:
-                stops, self._stops = self._stops, []
+            stops = list(self._stops)
             stop_tasks(self._session, self._record, stops)
+            with self._change:
+                del self._stops[: len(stops)]  # others may have come since
+        if self._is_leaving:
+            return
         if self._futures and now >= self._look_at:
             self._look()
         if self._futures and now >= self._pilots_at:
@@ -200,7 +247,8 @@ class Desk:
     def _send_calls(self, now: float) -> None:
         if self._addition is None:
             with self._change:
-                is_due = now >= self._waiting_since + self._gather_s or self._is_full() or self._is_ending
+                is_hasty = self._is_ending or self._is_leaving
+                is_due = is_hasty or self._is_full() or now >= self._waiting_since + self._gather_s
                 if is_due:
                     self._addition = self._take_waiting()
         if self._addition is None:
@@ -332,3 +380,12 @@ def _settle(future: CallFuture, *, value: Any = None, problem: BaseException | N
             future.set_exception(problem)
     except InvalidStateError:
         pass  # it was cancelled
+    except BaseException:  # of a callback that leaves the program; the others' results still come
+        _log.exception("exception calling callback for %r", future)
+
+
+def _explain(problem: BaseException) -> CallFailed:
+    """What would end the caller's program when it is raised there."""
+    made = CallFailed(f"the results of these calls cannot be brought: {describe(problem)}")
+    made.__cause__ = problem
+    return made

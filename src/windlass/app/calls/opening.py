@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from windlass.app.calls.desk import Desk, Pace
+from windlass.app.calls.leaving import send_before_exit
 from windlass.app.environments.ensuring import ensure_environment
 from windlass.app.farms.asking import ask_farm, find_lead, list_pilots
 from windlass.app.farms.pilots import start_pilot
@@ -47,7 +48,9 @@ def find_calls(session: Session, name: str) -> tuple[RunRecord, int]:
 def make_desk(session: Session, record: RunRecord, *, is_left: Callable[[], None]) -> Desk:
     """is_left: called when it has nothing to do any more."""
     pace, jobs = choose_pace(session, record.site), Jobs(session, record)
-    return Desk(session, record, pace=pace, tend_pilots=jobs.tend, is_left=is_left)
+    desk = Desk(session, record, pace=pace, tend_pilots=jobs.tend, is_left=is_left)
+    send_before_exit(desk)
+    return desk
 
 
 def choose_pace(session: Session, name: str) -> Pace:

@@ -6,6 +6,7 @@ from typing import Any
 from windlass.errors import CallFailed, OtherPython, ResultNotReadable, WindlassError
 from windlass_job import wire
 from windlass_job.farming import records
+from windlass_job.farming.functions import describe
 
 _HINTS = {
     wire.NO_FUNCTION: "is its module in the project, and in [environment] what it imports?",
@@ -28,9 +29,9 @@ def read_value(content: bytes | memoryview) -> Any:
     """Raises ResultNotReadable."""
     try:
         return pickle.loads(content)
-    except Exception as problem:  # whatever is missing here
+    except BaseException as problem:  # whatever is missing here; a module may leave the program when it is imported
         raise ResultNotReadable(
-            f"the call was run, and its result cannot be read here: {type(problem).__name__}: {problem}",
+            f"the call was run, and its result cannot be read here: {describe(problem)}",
             hint="install here what the result is made of, or return plain values",
         ) from problem
 
@@ -57,7 +58,7 @@ def _revive(pickled: bytes | None) -> BaseException | None:
         return None
     try:
         found = pickle.loads(pickled)
-    except Exception:
+    except BaseException:
         return None
     return found if isinstance(found, BaseException) else None
 

@@ -13,6 +13,7 @@ from importlib import resources
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from windlass.edges.extras import make_extra_hint
 from windlass.errors import ExtraMissing, NotSendable
 from windlass_job import wire
 from windlass_job.farming.chunks import call_each
@@ -170,7 +171,7 @@ def _load_cloudpickle() -> ModuleType:
     except ImportError as missing:
         raise ExtraMissing(
             "functions of a script, a notebook or a lambda are sent as code, which needs cloudpickle",
-            hint="pip install 'windlass[futures]', or put the function into a module of the project",
+            hint=f"{make_extra_hint('futures')}, or put the function into a module of the project",
         ) from missing
     found: ModuleType = cloudpickle
     return found

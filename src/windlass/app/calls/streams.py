@@ -47,10 +47,7 @@ class Stream:
 class News:
     left: list[tuple[str, int, int, bytes]]  # by which worker, and then as in Left
     failed: list[tuple[str, Ended]]
-    total: int
-    alive: int  # workers
     running: frozenset[int]
-    is_closed: bool
     is_more: bool
 
 
@@ -80,9 +77,6 @@ class Streams:
         return News(
             left=left,
             failed=failed,
-            total=values["total"],
-            alive=values["alive"],
             running=frozenset(values["running"]),
-            is_closed=values["is_closed"],
             is_more=values["more"],
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from windlass.core.toml.reading import nearest
 from windlass.edges.aside import PART, write_aside
+from windlass.edges.extras import make_extra_hint
 from windlass.edges.files import FULL, explain
 from windlass.errors import ConvertError, DiskFull, Interrupted, LibraryMissing, UsageError, WindlassError
 from windlass.formats import FORMATS
@@ -116,7 +117,7 @@ def _check_installed(format: Format) -> None:
     if format.library is not None and importlib.util.find_spec(format.library) is None:
         raise LibraryMissing(
             f"{format.name} needs the Python library {format.library}, which is not installed here",
-            hint=f"pip install 'windlass[{format.extra}]'",
+            hint=make_extra_hint(format.extra) if format.extra else None,
         )
     missing = [program for program in format.programs if shutil.which(program) is None]
     if missing:

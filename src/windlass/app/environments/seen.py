@@ -163,10 +163,10 @@ def _refuse_on_nodes(kind: Kind) -> None:
 
 def load_recipe(session: Session, wanted: "Wanted") -> Recipe:
     """Of a project, as a run of it would want it; one that wants none is refused."""
-    from windlass.edges.settings import load_run_spec
+    from windlass.edges.settings import load_wanted_environment
 
-    spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
-    recipe = read_recipe(spec.environment, session.site(wanted.site), wanted.project)
+    environment = load_wanted_environment(wanted.project, wanted.site, session.environ, wanted.flags)
+    recipe = read_recipe(environment, session.site(wanted.site), wanted.project)
     if recipe is None:
         raise UsageError(
             f"the run in {wanted.project} asks for no environment that could be built",

@@ -15,7 +15,7 @@ from windlass.core.wheels.house import House, find_wheels
 from windlass.core.wheels.names import Wheel, normal_name, read_wheel_names, read_wheel_table
 from windlass.core.wheels.platform import Platform, make_platform
 from windlass.core.wheels.requirements import read_requirements
-from windlass.edges.settings import RUN_FILE, load_run_spec
+from windlass.edges.settings import RUN_FILE, load_wanted_environment
 from windlass.edges.site_wheels import SitePython, SiteWheels, fetch_needs, fetch_reach, fetch_site_wheels
 from windlass.errors import EnvironmentFailed, UsageError
 
@@ -194,7 +194,7 @@ def load_environment(session: Session, project: Path, site_name: str, flags: Seq
     """[environment] as all layers together say it; a folder without windlass.toml has none."""
     if not (project / RUN_FILE).is_file() and not flags:
         return Environment()
-    return load_run_spec(project, site_name, session.environ, flags)[0].environment
+    return load_wanted_environment(project, site_name, session.environ, flags)
 
 
 def override(

@@ -4,8 +4,9 @@ from windlass.app.planning import Planned
 from windlass.app.session import Session
 from windlass.core.job import list_software_lines
 from windlass.core.record import RunRecord
+from windlass.core.run import Environment
 from windlass.core.services.card import Card
-from windlass.core.services.software import ABSENT, is_listed, make_install_hint, make_question
+from windlass.core.services.software import ABSENT, is_among, is_listed, make_install_hint, make_question
 from windlass.edges.host import make_command, read_completed
 from windlass.errors import ServiceFailed, ServiceMissing
 
@@ -17,12 +18,21 @@ def check_software(
 ) -> None:
     """Raises where it is certainly missing. modules: what Python must be able to import; install: what brings them."""
     if _is_there(session, planned, package, modules) is False:
-        site, environment = planned.site, planned.spec.environment
         raise ServiceMissing(
-            f"{' or '.join((install or package).split())} is not in the environment of this run at {site.name}",
-            hint=make_install_hint(environment, site, install or package),
+            f"{' or '.join((install or package).split())} is not in the environment of this run at {planned.site.name}",
+            hint=_make_hint(planned, install or package),
             done="nothing was submitted",
         )
+
+
+def _make_hint(planned: Planned, package: str) -> str:
+    seen, site = planned.environment, planned.site
+    if seen is None or not seen.is_left_out:
+        return make_install_hint(planned.spec.environment, site, package)
+    if seen.recipe.existing is not None:  # it is not here: what the run is in is the Python one is in
+        return make_install_hint(Environment(), site, package)
+    is_asked_for = is_among(seen.recipe.files.values(), package.split())
+    return make_install_hint(planned.spec.environment, site, package, is_asked_for=is_asked_for)
 
 
 def _is_there(session: Session, planned: Planned, package: str, modules: tuple[str, ...]) -> bool | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from windlass.app.farms.asking import ask_farm
+from windlass.app.farms.asking import ask_farm, find_lead
 from windlass.app.farms.looking import START, load_results, load_tasks
 from windlass.app.session import Session
 from windlass.core.farm.values import FarmStatus, TaskResult, TaskState, read_status
@@ -17,7 +17,7 @@ from windlass.core.sweep.trials import Trial, TrialState
 from windlass.core.sweep.values import Value
 from windlass.edges.host import Request, expect
 from windlass.edges.sweep_files import save_seen
-from windlass.errors import RunFolderGone
+from windlass.errors import RunFolderGone, UsageError
 from windlass_job import wire
 
 _MOST_AT_ONCE = 8 << 20  # bytes of one file
@@ -106,6 +106,16 @@ class SweepReader:
                 self._read[one["path"]] = self._read.get(one["path"], 0) + len(reply.payload)
             if all(len(self._read) and self._read[one["path"]] >= one["size"] for one in grown):
                 return
+
+
+def find_sweep(session: Session, run_id: str) -> RunRecord:
+    """The run whose folder holds its trials."""
+    record = session.store.load(run_id)
+    if record.farm is None:
+        raise UsageError(
+            f"run {record.run_id} is no sweep", hint='windlass sweep "python train.py --lr {lr}" lr=0.1,0.01 starts one'
+        )
+    return find_lead(session, record)
 
 
 def look_at_sweep(session: Session, record: RunRecord) -> SweepSeen:

@@ -15,7 +15,7 @@ from windlass.core.codec import to_json
 from windlass.core.farm.values import COMMANDS
 from windlass.core.record import RunRecord
 from windlass.core.sweep.card import SweepCard, make_about, make_rows
-from windlass.core.sweep.space import MOST_TRIALS, Kind, read_dimension
+from windlass.core.sweep.space import MOST_TRIALS, read_dimension
 from windlass.core.sweep.values import Value, format_value
 from windlass.core.sweep.wish import Method, Sweep
 from windlass.edges.host import Request, expect
@@ -39,14 +39,21 @@ class Resumed:
     sweep: Sweep
 
 
-def resume_sweep(session: Session, record: RunRecord, more: More) -> Resumed:
-    """First the card, then the trials: after a crash between them the same call adds what is missing."""
+def resume_sweep(session: Session, record: RunRecord, more: More, *, stays: bool = True) -> Resumed:
+    """First the card, then the trials: after a crash between them the same call adds what is missing.
+
+    stays: whoever calls goes on to follow it, which a search needs.
+    """
     reader = SweepReader(session=session, record=record)
     reader.look()
     card = reader.card
     assert card is not None
     changed = replace(card, sweep=change(card.sweep, more, len(reader.values)))
     if changed.sweep.method is Method.OPTUNA:
+        if not stays:
+            raise UsageError(
+                "Optuna chooses each trial by those before it, so this program must stay", hint="without -d"
+            )
         open_study(session, card, record)  # tells before anything changes that it is not here
     if changed != card:
         _save_card(session, record, changed)
@@ -73,14 +80,16 @@ def _check(sweep: Sweep, more: More) -> None:
             known = ", ".join(sweep.space) or "none"
             raise UsageError(f"this sweep has no values of {name}", hint=f"it has {known}; another one begins anew")
         old, new = read_dimension(name, sweep.space[name]), read_dimension(name, text)
-        fixed = old.kind is not new.kind or old.is_log is not new.is_log or old.choices != new.choices
-        if sweep.method is Method.OPTUNA and fixed and (old.kind is not new.kind or old.kind is Kind.CHOICES):
+        is_other = (old.kind, old.is_log, old.choices) != (new.kind, new.is_log, new.choices)
+        if sweep.method is Method.OPTUNA and is_other:
             raise UsageError(
-                f"Optuna cannot go on with other values of {name}: a range may change, a list may not",
+                f"Optuna cannot go on with other values of {name}: a range may change, a list may not, nor log or int",
                 hint="begin another sweep",
             )
     if more.trials is not None and sweep.method in (Method.GRID, Method.TABLE):
-        raise UsageError(f"a {sweep.method} has as many trials as it has", hint="give it more values: lr=…")
+        more_rows = "--table FILE with more rows"
+        hint = more_rows if sweep.method is Method.TABLE else f"give it more values: {next(iter(sweep.space))}=…"
+        raise UsageError(f"a {sweep.method} has as many trials as it has", hint=hint)
     if more.table is not None and sweep.method is not Method.TABLE:
         raise UsageError(f"the trials of this sweep come from {sweep.method}, not from a table", hint="without --table")
 

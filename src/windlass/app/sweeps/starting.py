@@ -17,7 +17,6 @@ from windlass.core.sweep.table import read_table
 from windlass.core.sweep.template import check_template
 from windlass.core.sweep.values import Value
 from windlass.core.sweep.wish import Method, Sweep, list_dimensions, settle
-from windlass.edges.settings import load_run_spec
 from windlass.edges.study import Study
 from windlass.edges.sweep_files import find_journal, find_memory
 from windlass.errors import UsageError, WindlassError
@@ -90,13 +89,6 @@ def list_trials(sweep: Sweep, project: Path, *, first: int = 0) -> list[dict[str
             return [draw(space, seed=sweep.seed or 0, trial=number) for number in range(first, sweep.trials or 0)]
         case _:
             return []
-
-
-def choose_sweep(session: Session, wanted: Wanted, given: Sweep | None = None) -> Sweep:
-    """[sweep] of the run file, with its command."""
-    spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
-    found = given or spec.sweep or Sweep()
-    return found if found.command else replace(found, command=spec.command)
 
 
 def _ask_first(study: Study, sweep: Sweep) -> list[dict[str, Value]]:

@@ -7,6 +7,7 @@ import click
 
 from windlass.app.session import Session
 from windlass.cli.output import Output
+from windlass.edges.extras import make_extra_hint
 from windlass.edges.folders import find_folders
 from windlass.errors import ExtraMissing
 
@@ -28,8 +29,9 @@ def command(output: Output, /, port: int | None, no_browser: bool) -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as missing:
-        hint = "pip install 'windlass[dash]'"
+        hint = make_extra_hint("dash")
         raise ExtraMissing(f"the dashboard needs {missing.name}, which is not installed", hint=hint) from missing
+    from windlass.cli.browser import open_browser
     from windlass.web.serving import serve
 
     def ready(running: "Running", is_other: bool) -> None:
@@ -40,7 +42,7 @@ def command(output: Output, /, port: int | None, no_browser: bool) -> None:
         else:
             output.show(address)
         if not no_browser:
-            _open_browser(address)
+            open_browser(output, address)
 
     folders = find_folders(os.environ)
     serve(lambda: Session(folders=folders, environ=os.environ), port=port, ready=ready)
@@ -59,13 +61,3 @@ def _explain(running: "Running", port: int | None, *, is_other: bool) -> str:
     words = "Ctrl-C ends it; your runs go on without it"
     is_elsewhere = port is None and running.port != PREFERRED_PORT
     return f"port {PREFERRED_PORT} is taken, so it is at {running.port}; {words}" if is_elsewhere else words
-
-
-def _open_browser(address: str) -> None:
-    """Where there is none the address on the terminal must do."""
-    import webbrowser
-
-    try:
-        webbrowser.open(address)
-    except webbrowser.Error:
-        return

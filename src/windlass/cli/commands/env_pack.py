@@ -50,11 +50,11 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
 
 def _find_own(session: "Session", site_name: str) -> str:
     from windlass.app.environments.seen import read_recipe
-    from windlass.edges.settings import load_run_spec
+    from windlass.edges.settings import load_wanted_environment
 
     project = Path.cwd()
-    spec, _ = load_run_spec(project, site_name, session.environ, ())
-    recipe = read_recipe(spec.environment, session.site(site_name), project)
+    environment = load_wanted_environment(project, site_name, session.environ)
+    recipe = read_recipe(environment, session.site(site_name), project)
     if recipe is None:
         raise EnvironmentNotFound(
             "windlass.toml asks for no environment that could be packed",

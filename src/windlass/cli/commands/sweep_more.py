@@ -29,15 +29,14 @@ def show(output: Output, /, sweep: str, is_all: bool, as_csv: bool, picture: Pat
       windlass sweep show digits-k3f9w --csv > trials.csv
       windlass sweep show digits-k3f9w --picture trials.svg --history best.svg
     """
-    from windlass.app.farms.asking import find_lead
-    from windlass.app.sweeps.looking import look_at_sweep
+    from windlass.app.sweeps.looking import find_sweep, look_at_sweep
     from windlass.cli.sweep_following import show_sweep
     from windlass.core.sweep.pictures import draw_history, draw_trials
     from windlass.core.sweep.tables import format_csv
     from windlass.edges.picture_files import save_picture
 
     with open_session(output) as session:
-        seen = look_at_sweep(session, find_lead(session, session.store.load(sweep)))
+        seen = look_at_sweep(session, find_sweep(session, sweep))
     for path, draw in ((picture, draw_trials), (history, draw_history)):
         if path is not None:
             save_picture(path, draw(seen))
@@ -68,21 +67,16 @@ def resume(
       windlass sweep resume digits-k3f9w --trials 50
       windlass sweep resume digits-k3f9w --trials 20 lr=log:1e-4..1e-2
     """
-    from windlass.app.farms.asking import find_lead
+    from windlass.app.sweeps.looking import find_sweep
     from windlass.app.sweeps.resuming import More, resume_sweep
     from windlass.cli.sweep_following import show_to_the_end
     from windlass.core.sweep.space import read_dimensions
     from windlass.core.sweep.wish import Method, make_space
-    from windlass.errors import UsageError
 
     more = More(trials=trials, space=make_space(read_dimensions(values)), table=table)
     with open_session(output) as session:
-        record = find_lead(session, session.store.load(sweep))
-        resumed = resume_sweep(session, record, more)
-        if detach and resumed.sweep.method is Method.OPTUNA:
-            raise UsageError(
-                "Optuna chooses each trial by those before it, so this program must stay", hint="without -d"
-            )
+        record = find_sweep(session, sweep)
+        resumed = resume_sweep(session, record, more, stays=not detach)
         told = f"{resumed.added} trials added" if resumed.added else "nothing to add"
         output.tell(told if resumed.sweep.method is not Method.OPTUNA else f"up to {resumed.sweep.trials} trials")
         for pilot in resumed.pilots:

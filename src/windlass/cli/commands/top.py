@@ -7,6 +7,7 @@ import click
 
 from windlass.app.session import Session
 from windlass.cli.output import Output
+from windlass.edges.extras import make_extra_hint
 from windlass.edges.folders import find_folders
 from windlass.errors import ExtraMissing, UsageError
 
@@ -25,7 +26,7 @@ def command(ctx: click.Context, output: Output, /, no_mouse: bool) -> None:
     try:
         import textual  # noqa: F401
     except ImportError as missing:
-        hint = "pip install 'windlass[top]'"
+        hint = make_extra_hint("top")
         raise ExtraMissing(f"the screen needs {missing.name}, which is not installed", hint=hint) from missing
     from windlass.screen.starting import show_top
 

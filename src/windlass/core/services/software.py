@@ -1,6 +1,7 @@
 """Whether the environment of a run has what a service needs, and what to write where it is missing."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from windlass.core.environment import EnvironmentSeen
 from windlass.core.run import Environment
@@ -31,11 +32,22 @@ def make_find_line(inside: Sequence[str], modules: Sequence[str]) -> str:
     return quote_all((*inside, "python3", "-c", _FIND.format(absent=ABSENT, names=tuple(modules))))
 
 
-def make_install_hint(environment: Environment, site: Site, package: str) -> str:
-    """How it gets into what the run is in."""
+def is_among(texts: Iterable[str], packages: Sequence[str]) -> bool:
+    """Whether files that list packages, one a line, name all of these."""
+    lines = [line.strip(" \t-\"'").lower().replace("_", "-") for text in texts for line in text.splitlines()]
+    return all(any(re.match(rf"{re.escape(one)}(?![\w.-])", line) for line in lines) for one in packages)
+
+
+def make_install_hint(environment: Environment, site: Site, package: str, *, is_asked_for: bool = False) -> str:
+    """How it gets into what the run is in. is_asked_for: the project names it, and what it names is not built."""
+    build = f"windlass env build --on {site.name}"
     for file, what in ((environment.venv, "requirements"), (environment.conda, "environment")):
         if file and "." in file.rpartition("/")[2] and not file.startswith(("/", "~", "$")):
-            return f"write {package} into {file} (the {what} of this project); the next start builds it"
+            if is_asked_for:
+                return build
+            write = f"write {package} into {file} (the {what} of this project)"
+            # On one's own machine nothing is built unasked: the environment one is in comes along.
+            return f"{write}, then: {build}" if site.rules.cuts_to_fit else f"{write}; the next start builds it"
     if environment.container:
         return f"build an image with {package}; its recipe: pip install {package}"
     if environment.venv or environment.conda:

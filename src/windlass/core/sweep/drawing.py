@@ -10,6 +10,8 @@ from windlass.core.sweep.values import Value
 from windlass.errors import UsageError
 
 Values = Mapping[str, Value]
+_DIGITS = 12  # of 17 that a float has
+_LOST = 1e-12
 
 
 def make_grid(space: Sequence[Dimension]) -> Iterator[dict[str, Value]]:
@@ -39,8 +41,17 @@ def make_points(dimension: Dimension) -> Sequence[Value]:
             f"a grid cannot take all of {written}",
             hint=f"say how many of them: {written}/5; or draw: --method random --trials 40",
         )
-    points = [_go(dimension, number / (count - 1)) for number in range(count)]
-    return list(dict.fromkeys(points))
+    points = list(dict.fromkeys(_go(dimension, number / (count - 1)) for number in range(count)))
+    short = list(dict.fromkeys([points[0], *(_round(one, dimension) for one in points[1:-1]), points[-1]]))
+    return short if len(short) == len(points) else points  # of a range narrower than what is rounded off
+
+
+def _round(value: Value, dimension: Dimension) -> Value:
+    """Without what was lost in reckoning: the middle of 1e-4 and 1 is 0.01, and of -0.2 and 0.4 a third is 0."""
+    if not isinstance(value, float):
+        return value
+    is_nothing = not dimension.is_log and abs(value) < (dimension.high - dimension.low) * _LOST
+    return 0.0 if is_nothing else float(f"{value:.{_DIGITS}g}")
 
 
 def draw(space: Sequence[Dimension], *, seed: int, trial: int) -> dict[str, Value]:
