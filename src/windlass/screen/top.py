@@ -85,7 +85,6 @@ class Top(App[None]):
         self._deeds = Deeds(open_session)
         self._shown = Shown()
         self._is_loading = self._is_stale = False
-        self._most_list = 0
         self._word: tuple[float, Line] | None = None
         self._ascii = () if is_unicode else (AsciiOnly(),)
 

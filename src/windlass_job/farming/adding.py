@@ -123,7 +123,7 @@ def retry(folder: bytes, wanted: "Optional[Set[int]]", retries: int) -> "List[in
             return None
         moved = ranges.merge((task, task + 1, 0) for task in again)
         told = Told(0, -len(again))
-        made = ledger.tell(ledger.give_back(state, moved), told)
+        made = ledger.retry(state, moved, len(again))
         return made, ledger.format_entry(ledger.RETRY, _LAPTOP, made, moved=moved, told=told)
 
     stop(folder, set(failed), False)

@@ -84,9 +84,6 @@ class Member:
         except OSError:
             pass  # others will take us for dead, which is right when nothing can be written
 
-    def refresh(self) -> None:
-        self._take(self._book.load())
-
     @property
     def workers(self) -> int:
         return max(len(self._names), 1)

@@ -57,7 +57,7 @@ def publish(folder: bytes, segment: Segment) -> None:
 
 
 class Table:
-    """Read at any place; keeps open what it has read from."""
+    """Read at any place."""
 
     def __init__(self, folder: bytes) -> None:
         self._folder = folder

@@ -1,7 +1,6 @@
 """What became of every task, as one table; failures by what they said; how fast it goes."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -61,10 +60,6 @@ def group_failures(outcomes: Mapping[int, Outcome]) -> tuple[FailureGroup, ...]:
         for (code, _), some in groups.items()
     )
     return tuple(sorted(made, key=lambda one: (-len(one.tasks), one.tasks)))
-
-
-def count_states(outcomes: Mapping[int, Outcome]) -> Counter[TaskState]:
-    return Counter(one.last.state for one in outcomes.values())
 
 
 @dataclass(frozen=True, kw_only=True)

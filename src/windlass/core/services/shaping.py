@@ -9,7 +9,6 @@ from windlass.core.shell import quote, quote_all
 from windlass_job import wire
 
 DEFAULT_TIME = timedelta(hours=2)
-DEFAULT_IDLE = timedelta(minutes=30)
 _OF_THE_PLACE = ("gpu", "constraint", "reservation", "exclude", "account", "partition", "qos")
 
 
