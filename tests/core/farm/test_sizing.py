@@ -88,6 +88,14 @@ def test_limits_of_the_site_cut_the_number_of_pilots_and_say_so(room: Room, pilo
     assert why in reason(made, "pilots")
 
 
+def test_on_ones_own_machine_a_task_gets_what_there_is_and_that_is_told() -> None:
+    made = size(3, FarmNeeds(cpus=64), replace(ROOM, is_one_machine=True, cpus=2, gpus=0))
+
+    assert made.slots == 1
+    assert made.shortage == "a task asks for 64 CPUs, and this machine has 2"
+    assert size(3, FarmNeeds(cpus=2), replace(ROOM, is_one_machine=True, cpus=2)).shortage == ""
+
+
 def test_the_user_may_say_more_but_not_more_than_the_site() -> None:
     room = replace(ROOM, jobs=((50, "QOS x lets 50 of your jobs run at once"),))
 

@@ -139,6 +139,8 @@ def _send(output: Output, session: "Session", farm: "PlannedFarm", taken: "Taken
     from windlass.core.farm.values import COMMANDS
 
     size = farm.size
+    if size.shortage:
+        output.tell(f"{'note':<10} {size.shortage}: it gets what there is")
     pilots = "1 pilot" if size.pilots == 1 else f"{size.pilots} pilots"
     output.tell(f"{'tasks':<10} {len(taken.tasks)}, {size.at_once} at once in {pilots}")
     record = send_farm(session, farm, map(make_row, taken.tasks), kind=COMMANDS, force=force)

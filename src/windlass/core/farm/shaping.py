@@ -37,7 +37,6 @@ def shape_pilot(spec: RunSpec, size: PilotSize) -> RunSpec:
         cpus=size.cpus,
         memory_mb=size.memory_mb,
         time=size.time,
-        exclusive=size.is_exclusive or None,
     )
     return replace(
         spec,

@@ -50,7 +50,7 @@ class PilotSize:
     gpus: int = 0
     memory_mb: int | None = None
     time: timedelta | None = None
-    is_exclusive: bool = False
+    shortage: str = ""  # what a task asks for and this machine does not have
     reasons: tuple[Reason, ...] = ()
 
     @property
@@ -72,7 +72,7 @@ def choose_size(tasks: int, needs: FarmNeeds, room: Room, asked: Asked) -> Pilot
         cpus=_count_cpus(slots, needs, room),
         gpus=-(-slots // needs.share) * needs.gpus if needs.gpus else 0,
         memory_mb=slots * needs.memory_mb or None,
-        is_exclusive=False,
+        shortage=_find_shortage(needs, room),
     )
     pilots, pilots_why = _count_pilots(size, wanted, room, asked)
     size = replace(size, pilots=pilots)
@@ -100,14 +100,12 @@ def count_slots(needs: FarmNeeds, room: Room) -> int | None:
 def _refuse_misfit(needs: FarmNeeds, room: Room) -> None:
     if room.is_one_machine:
         return  # it takes what there is
-    told = (("CPUs", needs.cpus, room.cpus), ("GPUs", needs.gpus, room.gpus), ("MB", needs.memory_mb, room.memory_mb))
-    for word, wanted, there in told:
-        if there is not None and wanted > there:
-            raise PlanError(
-                f"a task that needs {wanted} {word} fits on no node here: it has {there}",
-                hint="ask for less for each task, or name another partition",
-                about="farm",
-            )
+    for word, wanted, there in _list_misfits(needs, room):
+        raise PlanError(
+            f"a task that needs {wanted} {word} fits on no node here: it has {there}",
+            hint="ask for less for each task, or name another partition",
+            about="farm",
+        )
     if needs.task_time and room.longest and needs.task_time > room.longest - room.notice:
         raise PlanError(
             f"a task of {format_human_duration(needs.task_time)} does not fit into a job of at most"
@@ -115,6 +113,21 @@ def _refuse_misfit(needs: FarmNeeds, room: Room) -> None:
             hint="a task that saves and goes on is a run of its own: windlass run",
             about="farm",
         )
+
+
+def _list_misfits(needs: FarmNeeds, room: Room) -> list[tuple[str, int, int]]:
+    """What, how much of it a task asks for, and how much there is."""
+    told = (("CPUs", needs.cpus, room.cpus), ("GPUs", needs.gpus, room.gpus), ("MB", needs.memory_mb, room.memory_mb))
+    return [(word, wanted, there) for word, wanted, there in told if there is not None and (wanted or 0) > there]
+
+
+def _find_shortage(needs: FarmNeeds, room: Room) -> str:
+    """Only one's own machine runs a task all the same. Of GPUs the plan tells, as of any run."""
+    return "; ".join(
+        f"a task asks for {wanted} {word}, and this machine has {there}"
+        for word, wanted, there in _list_misfits(needs, room)
+        if word != "GPUs"
+    )
 
 
 def _count_wanted(tasks: int, needs: FarmNeeds) -> tuple[int, str]:
