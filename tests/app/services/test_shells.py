@@ -79,7 +79,11 @@ def test_a_terminal_on_a_real_node(session: Session, site_name: str, project: Pa
         shell.type("exit 6\n")
         assert shell.wait() == 6
 
-    wait_until(lambda: session.cluster(session.site(site_name)).look().jobs[0].nodes is not None, "the run runs")
+    def has_its_node() -> bool:
+        jobs = session.cluster(session.site(site_name)).look().jobs
+        return any(job.job_id == record.job_id and job.nodes is not None for job in jobs)
+
+    wait_until(has_its_node, "the run runs", timeout_s=120)
     with foreground("shell", record.run_id, "--", "bash", "-c", 'pwd; echo "$SLURM_JOB_ID $GREETING"') as joined:
         assert joined.wait() == 0
     assert f"{record.folder}/code\n" in joined.lines
