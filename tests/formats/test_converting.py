@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edges.places import small_disk
+from tests.edges.places import FULL_PLACES, FullPlace, small_disk
 from tests.formats.sets import CLASSES, JPEG, SAMPLES, load, make_source, mark, need, save
 from windlass.app.data.converting import ConvertOptions, convert, recognise
 from windlass.edges.aside import write_aside
@@ -184,13 +184,14 @@ def test_after_a_kill_the_same_command_makes_it_whole(tmp_path: Path) -> None:
 FOLDERS_AND_FILES = [pytest.param(one, marks=mark(FORMATS[one])) for one in FORMATS]
 
 
+@pytest.mark.parametrize("small", FULL_PLACES)
 @pytest.mark.parametrize("format", FOLDERS_AND_FILES)
-def test_a_full_disk_is_told_and_leaves_nothing(format: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_leaves_nothing(format: str, tmp_path: Path, small: FullPlace) -> None:
     need(FORMATS[format])
     samples = [Sample(b"a/%d.jpg" % at, os.urandom(200_000), 0) for at in range(200)]
     source = save(FORMATS["webdataset"], tmp_path, make_source(samples))  # its size is not known beforehand
 
-    with small_disk(tmp_path, size_kb=24_000) as disk:
+    with small(tmp_path, size_kb=24_000) as disk:
         with pytest.raises(DiskFull):
             convert(source, disk / "out", to=format)
         assert list_files(disk) == []

@@ -19,7 +19,7 @@ from tests.app.transfers import (
     there,
 )
 from tests.conftest import Places
-from tests.edges.places import small_disk
+from tests.edges.places import FULL_PLACES, FullPlace, small_disk
 from windlass.app.data.sending import SendOptions, send
 from windlass.app.data.sending_estimate import Estimate
 from windlass.app.data.sending_ways import open_way
@@ -281,9 +281,12 @@ def test_a_disk_that_is_too_small_is_told_before_anything_travels(source: Path, 
             send(session, site, source, "pets", options=SMALL)
 
 
-def test_a_disk_that_fills_up_leaves_what_is_whole(source: Path, tmp_path: Path, places: Places) -> None:
+@pytest.mark.parametrize("small", FULL_PLACES)
+def test_a_disk_that_fills_up_leaves_what_is_whole(
+    source: Path, tmp_path: Path, places: Places, small: FullPlace
+) -> None:
     made = make_files(source)
-    with small_disk(tmp_path, size_kb=9000) as disk:
+    with small(tmp_path, size_kb=9000) as disk:
         site = make_local_site(disk)
         filler = disk / "filler"
 
@@ -292,7 +295,7 @@ def test_a_disk_that_fills_up_leaves_what_is_whole(source: Path, tmp_path: Path,
 
         one = SendOptions(shard_bytes=SHARD, streams=1)
         with open_site(site) as session:
-            with pytest.raises(TransferFailed, match="No space left"):
+            with pytest.raises(TransferFailed, match=r"No space left|Disk quota exceeded"):
                 send(session, site, source, "pets", options=one, decide=fill)
             left = list_visible(disk / "data" / "pets")
             assert "dataset.json" not in left

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.app.environments.builds import GOOD, ID, is_alive, list_builds, read_thing, start_work, work
 from tests.cluster.cluster import wait_until
-from tests.edges.places import small_disk
+from tests.edges.places import FULL_PLACES, FullPlace, small_disk
 from windlass_job import faults, wire
 
 
@@ -78,21 +79,30 @@ def test_what_a_killed_builder_had_started_dies_with_it(tmp_path: Path) -> None:
     assert list_builds(tmp_path) == ["build-2", "source-2"]
 
 
-def test_a_full_disk_is_told_and_the_old_one_still_works(tmp_path: Path) -> None:
-    with small_disk(tmp_path, size_kb=8000) as disk:
+@pytest.mark.parametrize("small", FULL_PLACES)
+def test_a_full_disk_is_told_and_the_old_one_still_works(tmp_path: Path, small: FullPlace) -> None:
+    with small(tmp_path, size_kb=8000) as disk:
         work(disk, GOOD)
         fill = 'head -c 20000000 /dev/zero > "$WINDLASS_PREFIX/big"'
         code, told = work(disk, f"set -e; {fill}", again=True)
-        refused, words = work(disk, GOOD, again=True, needs_bytes=100_000_000)
         works = read_thing(disk)
         free = os.statvfs(disk)
 
     assert (code, told["kind"]) == (1, "no-space")
-    assert "no space left on device" in str(told["problem"])
+    assert re.search("no space left on device|disk quota exceeded", str(told["problem"]), re.IGNORECASE)
+    assert works == "made\n"
+    assert free.f_bavail * free.f_frsize > 7_000_000
+
+
+def test_what_cannot_fit_is_refused_before_it_is_built(tmp_path: Path) -> None:
+    with small_disk(tmp_path, size_kb=8000) as disk:
+        work(disk, GOOD)
+        refused, words = work(disk, GOOD, again=True, needs_bytes=100_000_000)
+        works = read_thing(disk)
+
     assert (refused, words["kind"]) == (1, "no-space")
     assert "needs about 0.1 GB" in str(words["problem"])
     assert works == "made\n"
-    assert free.f_bavail * free.f_frsize > 7_000_000
 
 
 def test_two_who_want_the_same_build_it_once(tmp_path: Path) -> None:
