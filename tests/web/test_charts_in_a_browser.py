@@ -40,6 +40,7 @@ def visit(house: House, context: "BrowserContext", path: str = RUN) -> "Page":
     page = context.new_page()
     page.set_default_timeout(20_000)
     page.goto(f"http://127.0.0.1:{house.port}/enter?token={house.keys.token}&to={quote(path, safe='')}")
+    page.wait_for_url(lambda url: "/enter" not in url)
     return page
 
 

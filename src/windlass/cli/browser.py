@@ -14,7 +14,7 @@ from windlass.errors import WindlassError
 def open_browser(output: Output, address: str) -> None:
     """By a page that only its user can read: what is on a command line others may see."""
     try:
-        is_open = webbrowser.open(_save_page(address).as_uri())
+        is_open = webbrowser.open(save_opening_page(address).as_uri())
     except (WindlassError, OSError, webbrowser.Error) as problem:  # what was started goes on without a browser
         output.tell(str(problem))
         is_open = False
@@ -22,7 +22,8 @@ def open_browser(output: Output, address: str) -> None:
         output.tell("no browser could be opened: the address above goes into one")
 
 
-def _save_page(address: str) -> Path:
+def save_opening_page(address: str) -> Path:
+    """It goes on to the address by itself."""
     folder = find_runtime_folder(os.environ, os.getuid())
     make_private_folder(folder)
     page = folder / "open.html"

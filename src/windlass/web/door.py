@@ -5,6 +5,7 @@ Nothing but `/enter` answers without the cookie, and that only to whoever knows 
 """
 
 import hmac
+import html
 import os
 import secrets
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from windlass.web.peers import find_owner
@@ -37,6 +38,9 @@ _HEADERS = {
 _OWN_FETCHES = ("same-origin", "none")  # none: typed, or opened from a terminal
 _SHUT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Windlass</title>
 <h1>Please come in by the door</h1><p>{why}</p><p>Run <code>windlass dash</code> again: it opens the page.</p></html>"""
+# A page, not a redirect: whoever came from a file or another page would go on as a stranger, without the strict cookie.
+_ENTERED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Windlass</title>
+<meta http-equiv="refresh" content="0;url={to}"><h1>Come in</h1><p><a href="{to}">Go on to Windlass</a></p></html>"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +106,8 @@ class Door:
             return _shut("The token in the address is not that of this server.")
         to = request.query_params.get("to", "/")
         is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
-        answer = RedirectResponse(quote(to, safe="/?&=%#.") if is_ours else "/", status_code=303)
+        address = html.escape(quote(to, safe="/?&=%#.") if is_ours else "/")
+        answer = HTMLResponse(_ENTERED.format(to=address))
         answer.set_cookie(self._cookie, self._keys.session, httponly=True, samesite="strict", path="/")
         return answer
 

@@ -48,6 +48,7 @@ class Visitor:
         """To a page, by the door."""
         page = self.open(theme=theme, with_script=with_script, is_narrow=is_narrow)
         page.goto(f"{self.address}/enter?token={self._house.keys.token}&to={quote(path, safe='')}")
+        page.wait_for_url(lambda url: urlsplit(url).path != "/enter")
         return page
 
     def open(self, *, theme: str = "light", with_script: bool = True, is_narrow: bool = False) -> "Page":
