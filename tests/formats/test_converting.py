@@ -90,6 +90,19 @@ def test_a_zip_of_folders_has_the_classes_that_packing_the_folder_would_give(tmp
     assert done.notices == ("the names of 2 folders were taken for classes",)
 
 
+def test_a_zip_with_one_folder_around_everything_is_that_folder(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("pets/cat/1.jpg", "pets/dog/2.jpg", "pets/.git/config"):
+            archive.writestr(name, JPEG)
+
+    done = convert(tmp_path / "a.zip", tmp_path / "ours", to="windlass")
+
+    assert done.classes == 2
+    with Folder(bytes(tmp_path / "ours")) as folder:
+        labels = {entry.name: folder.get_class(entry) for entry in folder.iterate()}
+    assert labels == {b"pets/cat/1.jpg": "cat", b"pets/dog/2.jpg": "dog", b"pets/.git/config": None}
+
+
 def test_progress_ends_at_the_whole(tmp_path: Path) -> None:
     samples = [Sample(b"%d.jpg" % at, JPEG) for at in range(500)]
     source = save(FORMATS["zip"], tmp_path, make_source(samples))

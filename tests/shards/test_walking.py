@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from tests.shards.sets import make_tree, plain_user
 from windlass_job.shards import told as words
+from windlass_job.shards.litter import is_litter_file, is_litter_folder
 from windlass_job.shards.sorting import Sorter
 from windlass_job.shards.told import Told
 from windlass_job.shards.walking import NoFolder, walk
 
 PARTS = st.binary(min_size=1, max_size=40).filter(lambda part: not set(part) & {0, 47} and part not in (b".", b".."))
+PARTS = PARTS.filter(lambda part: not is_litter_file(part) and not is_litter_folder(part))  # of which nothing is packed
 NAMES = st.lists(PARTS, min_size=1, max_size=4).map(b"/".join)
 
 

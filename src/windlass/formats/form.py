@@ -55,16 +55,17 @@ class Source:
 
     def number_class(self, name: str) -> int:
         """The number of a class that is known by its name; new ones are numbered as they come."""
-        if len(self._numbers) != len(self.classes):
-            self._numbers = {one: number for number, one in enumerate(self.classes)}
-        if name not in self._numbers:
-            self._numbers[name] = len(self.classes)
+        numbers = self._list_numbers()
+        if name not in numbers:
+            numbers[name] = len(self.classes)
             self.classes.append(name)
-        return self._numbers[name]
+        return numbers[name]
 
     def class_by_folder(self, name: bytes, depth: int) -> int | None:
+        """None for a folder that is no class, such as a hidden one."""
         parts = name.split(b"/")
-        return self.number_class(as_text(parts[depth])) if len(parts) > depth + 1 else None
+        folder = as_text(parts[depth]) if len(parts) > depth + 1 else None
+        return self._list_numbers().get(folder) if folder is not None else None
 
     def tell_classes(self) -> None:
         if self.classes:
@@ -79,6 +80,11 @@ class Source:
         if label >= 0:
             columns.setdefault("label", label)
         return None
+
+    def _list_numbers(self) -> dict[str, int]:
+        if len(self._numbers) != len(self.classes):
+            self._numbers = {one: number for number, one in enumerate(self.classes)}
+        return self._numbers
 
     _numbers: dict[str, int] = field(default_factory=dict, repr=False)
 

@@ -15,9 +15,10 @@ import tarfile
 import zipfile
 
 from windlass_job import disk
+from windlass_job.shards import layouts
 from windlass_job.shards import told as words
 from windlass_job.shards.cutting import Batch
-from windlass_job.shards.layouts import number_classes
+from windlass_job.shards.litter import is_litter
 from windlass_job.shards.naming import make_stored_name
 from windlass_job.shards.readers import Member, MemberDamaged, MemberReader, list_damages
 from windlass_job.shards.sorting import Sorter
@@ -48,15 +49,48 @@ class _Archive:
 
     def __init__(self, path: bytes) -> None:
         self.path = os.path.abspath(path)
-        self.words = "the members of " + disk.as_text(os.path.basename(self.path))
+        self.words = self._shown = "the members of " + disk.as_text(os.path.basename(self.path))
+        self._folders = layouts.Names()
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
-        self.classes = number_classes((), known)
+        """Its samples, with the classes that the same folder has."""
+        self._folders = layouts.Names()
+        batches = self._list(self._leave_litter(self._find_safely(told), told), told, scratch)
+        layout = self._folders.judge()
+        self.words = "{}: {}".format(self._shown, layout.words)
+        self.classes = layouts.number_classes({disk.as_text(name) for name in layout.classes}, known)
+        return batches if layout.depth is None else self._label(batches, layout.depth, told)
+
+    def iterate_all(self, told: "Told") -> "Iterator[Batch]":
+        """Every file, as unpacking gives them."""
+        return self._list(self._find_safely(told), told, None)
+
+    def _list(self, found: "Iterator[Found]", told: "Told", scratch: "Optional[bytes]") -> "Iterator[Batch]":
         members = Sorter(scratch)
-        for number, (name, size, mtime, where) in enumerate(self._find_safely(told)):
+        for number, (name, size, mtime, where) in enumerate(found):
             members.add(name, json.dumps([number, size, mtime, where]).encode("ascii"))
-        found = _keep_last(members, told)
-        return _cut(_restore_order(found, scratch) if self.is_sequential else found)
+        kept = _keep_last(members, told)
+        return _cut(_restore_order(kept, scratch) if self.is_sequential else kept)
+
+    def _leave_litter(self, found: "Iterator[Found]", told: "Told") -> "Iterator[Found]":
+        for one in found:
+            if is_litter(one[0]):
+                told.add(words.LITTER, one[0])
+                continue
+            self._folders.add(one[0])
+            yield one
+
+    def _label(self, batches: "Iterator[Batch]", depth: int, told: "Told") -> "Iterator[Batch]":
+        labeller = layouts.Labeller(self.classes, depth)
+        for batch in batches:
+            batch.labels = labeller.label(batch.names)
+            yield layouts.leave_documentation(batch, told)
+
+    def _note_folder(self, raw: bytes) -> None:
+        """An empty one may be a class too."""
+        name = make_stored_name(raw.rstrip(b"/"))
+        if name is not None and not is_litter(name):
+            self._folders.add(name + b"/")
 
     def _find_safely(self, told: "Told") -> "Iterator[Found]":
         try:
@@ -92,6 +126,7 @@ class TarSource(_Archive):
         for number, member in members:
             raw = member.name.encode("utf-8", "surrogateescape")
             if member.isdir():
+                self._note_folder(raw)
                 continue
             name = make_stored_name(raw)
             if name is None:
@@ -114,6 +149,7 @@ class ZipSource(_Archive):
             for number, info in enumerate(archive.infolist()):
                 raw = info.filename.encode("utf-8", "surrogateescape")
                 if raw.endswith(b"/"):
+                    self._note_folder(raw)
                     continue
                 name = make_stored_name(raw)
                 kind = info.external_attr >> 16 & 0o170000

@@ -83,7 +83,7 @@ def extract_archive(
     """A tar, compressed or not, or a zip of somebody else's."""
     source = choose_source(path)
     told = Told()
-    batches = source.iterate(told, ())
+    batches = source.iterate_all(told)
     done = _write_all(_iterate_archive(source.open_reader(), batches, patterns), target, force, progress)
     done.told.join(told.counts, told.examples)
     return done

@@ -3,10 +3,16 @@
 import os
 
 from windlass_job import disk
+from windlass_job.shards import told as words
+from windlass_job.shards.cutting import Batch
+from windlass_job.shards.index import NO_CLASS
+from windlass_job.shards.litter import is_documentation, is_litter_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Tuple
+
+    from windlass_job.shards.told import Told
 
 SPLITS = frozenset((b"train", b"training", b"val", b"valid", b"validation", b"dev", b"test", b"testing", b"eval"))
 TABLES = (b"metadata.csv", b"metadata.jsonl")  # as Hugging Face's imagefolder and audiofolder have them
@@ -48,28 +54,114 @@ def describe_numbers(before: "Tuple[str, ...]", now: "Tuple[str, ...]") -> "Opti
     return "classes are numbered anew: {}{}".format(", ".join(moved[:_SHOWN]), more) if moved else None
 
 
-def look(top: bytes) -> Layout:
-    folders = _list_folders(top)
-    splits = [name for name in folders if name.lower() in SPLITS]
-    if folders and len(splits) == len(folders):
-        below = sorted({name for split in splits for name in _list_folders(os.path.join(top, split))})
-        tables = _find_tables(top, [b""] + [split + b"/" for split in splits])
+def look(top: bytes, follow_folders: bool = False) -> Layout:
+    """follow_folders: links to folders count as folders, as in the walk."""
+    folders = _list_folders(top, follow_folders)
+    splits = _find_splits(folders)
+    below = sorted({name for split in splits for name in _list_folders(os.path.join(top, split), follow_folders)})
+    tables = _find_tables(top, [b""] + [split + b"/" for split in splits])
+    return Layout(*_judge(folders, below), tables=tables)
+
+
+def find_linked_folders(top: bytes) -> "List[bytes]":
+    """Links where classes would be, to folders outside: not followed, and their files would be missing."""
+    if look(top, follow_folders=True).depth is None:
+        return []
+    inside = os.path.join(os.path.realpath(top), b"")
+    places = [b""] + [split + b"/" for split in _find_splits(_list_folders(top, True))]
+    found = [place + name for place in places for name in _list_folders(os.path.join(top, place), True)]
+    links = [name for name in found if os.path.islink(os.path.join(top, name))]
+    return [name for name in links if not os.path.realpath(os.path.join(top, name)).startswith(inside)]
+
+
+class Names:
+    """The folders of an archive, as the names of its files tell them; memory does not grow with it."""
+
+    def __init__(self) -> None:
+        self._levels = (set(), set(), set())  # type: Tuple[set[bytes], set[bytes], set[bytes]]
+        self._has_files_on_top = False
+
+    def add(self, name: bytes) -> None:
+        """A folder's name ends with a slash."""
+        parts = name.split(b"/", len(self._levels))
+        if len(parts) == 1:
+            self._has_files_on_top = True
+        for level, part in zip(self._levels, parts[:-1]):
+            if len(level) <= MOST_CLASSES and _may_be_class(part):
+                level.add(part)
+
+    def judge(self) -> Layout:
+        """As of the folder that was archived: one folder around everything is that folder."""
+        tops, below, deepest = (sorted(level) for level in self._levels)
+        if len(tops) == 1 and below and not self._has_files_on_top and not _find_splits(tops):
+            classes, depth, words = _judge(below, deepest)
+            return Layout(classes, None if depth is None else depth + 1, words, [])
+        return Layout(*_judge(tops, below), tables=[])
+
+
+class Labeller:
+    """Numbers of classes by the folders in names."""
+
+    def __init__(self, classes: "Tuple[str, ...]", depth: int) -> None:
+        self._numbers = {disk.as_path(name): number for number, name in enumerate(classes)}
+        self._depth = depth
+
+    def label(self, names: "List[bytes]") -> "List[int]":
+        labels, label, folder = [], NO_CLASS, b"/"  # no name begins with a slash
+        for name in names:
+            if not name.startswith(folder):  # most lie beside the one before
+                parts = name.split(b"/", self._depth + 1)
+                is_below = len(parts) > self._depth + 1
+                label = self._numbers.get(parts[self._depth], NO_CLASS) if is_below else NO_CLASS
+                folder = b"/".join(parts[: self._depth + 1]) + b"/" if is_below else b"/"
+            labels.append(label)
+        return labels
+
+
+def leave_documentation(batch: Batch, told: "Told") -> Batch:
+    """What lies beside the folders of classes has none: what is for people is left out, the rest is told."""
+    if NO_CLASS not in batch.labels:
+        return batch
+    kept = []
+    for at, label in enumerate(batch.labels):
+        is_left = label == NO_CLASS and is_documentation(batch.names[at])
+        if label == NO_CLASS:
+            told.add(words.DOCUMENTATION if is_left else words.BESIDE_CLASSES, batch.names[at])
+        if not is_left:
+            kept.append(at)
+    return batch if len(kept) == len(batch) else batch.select(kept)
+
+
+def _find_splits(folders: "List[bytes]") -> "List[bytes]":
+    """All of them, or none."""
+    return folders if folders and all(name.lower() in SPLITS for name in folders) else []
+
+
+def _judge(folders: "List[bytes]", below: "List[bytes]") -> "Tuple[Tuple[bytes, ...], Optional[int], str]":
+    """Classes, the part of a name they are, and both in words. below: the folders in `folders`."""
+    splits = _find_splits(folders)
+    if splits:
         if 1 < len(below) <= MOST_CLASSES:
-            return Layout(tuple(below), 1, "the splits {} with a folder for each class".format(_list(splits)), tables)
-        return Layout((), None, "the splits {}, no folders of classes in them".format(_list(splits)), tables)
-    tables = _find_tables(top, [b""])
+            return tuple(below), 1, "the splits {} with a folder for each class".format(_list(splits))
+        return (), None, "the splits {}, no folders of classes in them".format(_list(splits))
     if 1 < len(folders) <= MOST_CLASSES:
-        return Layout(tuple(folders), 0, "a folder for each class", tables)
-    return Layout((), None, "files without classes", tables)
+        return tuple(folders), 0, "a folder for each class"
+    return (), None, "files without classes"
 
 
-def _list_folders(folder: bytes) -> "List[bytes]":
-    """Links to folders are not walked, so they are no classes either."""
+def _list_folders(folder: bytes, follow_folders: bool) -> "List[bytes]":
+    """Links to folders are no classes where they are not walked."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=follow_folders)]
     except OSError:
         return []
+    return sorted(name for name in found if _may_be_class(name))
+
+
+def _may_be_class(folder: bytes) -> bool:
+    """Hidden folders, such as .git, are none."""
+    return not folder.startswith(b".") and not is_litter_folder(folder)
 
 
 def _find_tables(top: bytes, folders: "List[bytes]") -> "List[bytes]":

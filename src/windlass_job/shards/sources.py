@@ -69,6 +69,16 @@ def _refuse_packed(path: bytes) -> None:
     )
 
 
+def _refuse_linked(top: bytes) -> None:
+    linked = layouts.find_linked_folders(top)
+    if linked:
+        shown = ", ".join(disk.as_text(name) for name in linked[:3]) + (", …" if len(linked) > 3 else "")
+        raise NoFolder(
+            "folders in {} are links to folders elsewhere: {}; add --follow-links to pack their files, or remove the "
+            "links".format(disk.as_text(top), shown)
+        )
+
+
 def _guess(path: bytes) -> str:
     lower = path.lower()
     if os.path.isdir(path):
@@ -90,7 +100,9 @@ class FolderSource:
     def __init__(self, path: bytes, follow_folders: bool = False, labels: "Optional[bytes]" = None) -> None:
         self.path = os.path.abspath(path)
         self._follow = follow_folders
-        layout = layouts.look(self.path)
+        if not follow_folders:
+            _refuse_linked(self.path)
+        layout = layouts.look(self.path, follow_folders)
         self._layout = layout
         self.words = layout.words
         # Each with the folder below this one from which its paths count.
@@ -105,7 +117,7 @@ class FolderSource:
         rows = _Rows(scratch)
         for table, folder in self._tables:
             rows.add_table(table, folder, self.path, told)
-        found = walk(self.path, told, self._follow, scratch)
+        found = self._leave_tables(walk(self.path, told, self._follow, scratch))
         if self._tables:
             self.columns = rows.columns
             first = disk.as_text(os.path.basename(self._tables[0][0].path))
@@ -114,28 +126,30 @@ class FolderSource:
             self.classes = number_classes(rows.labels, known)
             return self._join(found, rows, told)
         self.classes = number_classes(set(self.classes), known)
-        labelled = self._label(found)
+        labelled = self._label(found, told)
         return self._join(labelled, rows, told) if self._tables else labelled
 
     def open_reader(self) -> FileReader:
         return FileReader(self.path)
 
-    def _label(self, found: "Iterator[Any]") -> "Iterator[Batch]":
-        numbers = {disk.as_path(name): number for number, name in enumerate(self.classes)}
+    def _label(self, found: "Iterator[Any]", told: "Told") -> "Iterator[Batch]":
         depth = self._layout.depth
-        for names, sizes, mtimes in found:
-            if depth is None:
+        if depth is None:
+            for names, sizes, mtimes in found:
                 yield Batch(names, sizes, mtimes)
-                continue
-            labels, label, folder = [], NO_CLASS, b"/"  # no name begins with a slash
-            for name in names:
-                if not name.startswith(folder):  # most lie beside the one before
-                    parts = name.split(b"/", depth + 1)
-                    is_below = len(parts) > depth + 1
-                    label = numbers.get(parts[depth], NO_CLASS) if is_below else NO_CLASS
-                    folder = b"/".join(parts[: depth + 1]) + b"/" if is_below else b"/"
-                labels.append(label)
-            yield Batch(names, sizes, mtimes, labels)
+            return
+        labeller = layouts.Labeller(self.classes, depth)
+        for names, sizes, mtimes in found:
+            yield layouts.leave_documentation(Batch(names, sizes, mtimes, labeller.label(names)), told)
+
+    def _leave_tables(self, found: "Iterator[Any]") -> "Iterator[Any]":
+        """What they say is in classes and columns already."""
+        own = {name for name in (name_below(table.path, self.path) for table, _ in self._tables) if name}
+        for names, sizes, mtimes in found:
+            if not own.isdisjoint(names):
+                kept = [at for at, name in enumerate(names) if name not in own]
+                names, sizes, mtimes = ([values[at] for at in kept] for values in (names, sizes, mtimes))
+            yield names, sizes, mtimes
 
     def _join(self, found: "Iterator[Any]", rows: "_Rows", told: "Told") -> "Iterator[Batch]":
         """Both are in the order of names."""

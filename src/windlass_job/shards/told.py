@@ -19,6 +19,9 @@ LINK_INSIDE = "links in the archive, left out"
 NOT_PLAIN = "special entries of the archive, left out"
 TWICE = "names that came more than once, the last one kept"
 NO_FILE = "rows without a file"
+LITTER = "files or folders of the system or an editor, left out"
+DOCUMENTATION = "files for people beside the folders of classes, left out"
+BESIDE_CLASSES = "files beside the folders of classes: packed, without a class"
 _FAULTS = (UNREADABLE, DAMAGED, RESTLESS)  # files that should be there, and are not
 _EXAMPLES = 5
 

@@ -11,6 +11,7 @@ import stat
 
 from windlass_job import disk
 from windlass_job.shards import told as words
+from windlass_job.shards.litter import is_litter_file, is_litter_folder
 from windlass_job.shards.sorting import LARGEST_RUN, Sorter
 
 TYPE_CHECKING = False
@@ -110,7 +111,9 @@ class _Walker:
                 self._told.add(words.VANISHED, folder + entry.name)
                 continue
             mode = seen.st_mode
-            if stat.S_ISREG(mode):
+            if is_litter_folder(entry.name) if stat.S_ISDIR(mode) else is_litter_file(entry.name):
+                self._told.add(words.LITTER, folder + entry.name)
+            elif stat.S_ISREG(mode):
                 found.append((folder + entry.name, seen.st_size, seen.st_mtime_ns))
             elif stat.S_ISDIR(mode):
                 found.append((folder + entry.name + b"/", None, 0))
