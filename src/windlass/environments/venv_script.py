@@ -21,6 +21,7 @@ def make_lines(recipe: Recipe, site: Site, wheels: Wheels) -> tuple[str, ...]:
         *_set_up(recipe),
         *find_python(recipe.settings.get("python", "")),
         *_find_wheels(site, wheels),
+        _find_uv(recipe),
         *_make_venv(recipe),
         *_install(recipe, wheels),
         *_write_check(recipe),
@@ -90,21 +91,33 @@ def _find_wheels(site: Site, wheels: Wheels) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _find_uv(recipe: Recipe) -> str:
+    """It looks into the venv alone: on top of others' packages it would miss them, or bring them a second time.
+
+    What pip is told by the site, it does not read.
+    """
+    if recipe.modules or _sees_system(recipe):
+        return "windlass_uv="
+    return 'windlass_uv=$([ -n "${PIP_CONFIG_FILE:-}" ] || command -v uv || true)'
+
+
+def _sees_system(recipe: Recipe) -> bool:
+    return recipe.settings.get("system") == "yes"
+
+
 def _make_venv(recipe: Recipe) -> tuple[str, ...]:
-    """uv where there is one; virtualenv where the system's Python came without ensurepip (Debian)."""
-    system = " --system-site-packages" if recipe.settings.get("system") == "yes" else ""
+    """virtualenv where the system's Python came without ensurepip (Debian)."""
+    system = " --system-site-packages" if _sees_system(recipe) else ""
     prefix = f'"${wire.ENV_PREFIX}"'
     return (
-        # What pip is told by the site, uv does not read.
-        'windlass_uv=$([ -n "${PIP_CONFIG_FILE:-}" ] || command -v uv || true)',
         'if [ -n "$windlass_uv" ]; then',
-        f'  uv venv --no-project --python "$windlass_python"{system} {prefix}',
+        f'  uv venv --no-project --python "$windlass_python" {prefix}',
         """elif "$windlass_python" -c "import ensurepip" 2> /dev/null; then""",
         f'  "$windlass_python" -m venv{system} {prefix}',
         "elif command -v virtualenv > /dev/null; then",
         f'  virtualenv --no-download --python "$windlass_python"{system} {prefix}',
         "else",
-        '  echo "error: $windlass_python has no ensurepip, and there is neither uv nor virtualenv:'
+        '  echo "error: $windlass_python has no ensurepip, and there is no virtualenv:'
         ' load a module with a whole Python" >&2',
         "  exit 1",
         "fi",
@@ -139,7 +152,7 @@ def _write_check(recipe: Recipe) -> tuple[str, ...]:
     return (
         f"windlass_built=($({python} -c {quote(ask)}))",
         # With the packages of modules it works with their Python only.
-        f"windlass_base={'$windlass_name' if recipe.modules and recipe.settings.get('system') == 'yes' else ''}",
+        f"windlass_base={'$windlass_name' if recipe.modules and _sees_system(recipe) else ''}",
         f'cat > "${wire.ENV_PREFIX}/{CHECK}" <<WINDLASS',
         "built=${windlass_built[0]} machine=${windlass_built[1]} base=$windlass_base",
         "WINDLASS",
