@@ -6,8 +6,9 @@ from windlass.app.session import Session
 from windlass.edges.local_ports import Answer, Seen, probe_port
 from windlass.edges.ssh_host import SshHost
 from windlass.edges.tunnels import Tunnel
-from windlass.errors import WindlassError
+from windlass.errors import ClusterUnavailable, ConnectionLost, HostUnreachable, WindlassError
 
+OUT_OF_REACH = (ClusterUnavailable, ConnectionLost, HostUnreachable)  # what passes by itself
 _SLEPT_S = 30.0  # a gap of the clock: the laptop was asleep
 _PAUSES_S = (0.0, 2.0, 5.0, 10.0, 20.0)  # before each try to open it again; the last for all that follow
 _HUNG_TRIES = 2  # after so many the connection itself is opened anew
@@ -38,6 +39,7 @@ class Holder:
         self._local: int | None = None
         self._shown: int | None = None
         self.was_open = False
+        self._was_reached = False
         self._is_checked = False
         self._told = ""
         self._tries = 0
@@ -56,6 +58,10 @@ class Holder:
         if self._tunnel is not None and not self._is_checked:
             self._check(self._tunnel)
 
+    @property
+    def is_open(self) -> bool:
+        return self._tunnel is not None and self._is_checked
+
     def close(self) -> None:
         if self._tunnel is not None:
             self._tunnel.close()
@@ -67,22 +73,34 @@ class Holder:
             self._told = words
             self._session.tell(words)
 
+    def tell_out_of_reach(self) -> None:
+        self.tell(f"{self._site} is out of reach; trying again")
+
     def _open(self) -> None:
         now = self._session.clock()
         if now < self._next_try:
             return
         try:
             self._tunnel = self._connect(self._local)
+            self._was_reached = True
         except WindlassError as problem:
-            if not self.was_open:
-                raise
-            self.tell(f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}; trying again")
+            self._tell_problem(problem)
             self._tries += 1
             self._next_try = now + _PAUSES_S[min(self._tries, len(_PAUSES_S) - 1)]
             self._renew_connection()
             return
         if self._tunnel is not None:
             self._local, self._is_checked, self._tries = self._tunnel.local, False, 0
+
+    def _tell_problem(self, problem: WindlassError) -> None:
+        """Raised where it is the first answer of all: then another try would do no better."""
+        passes = isinstance(problem, OUT_OF_REACH)
+        if not self.was_open and not (passes and self._was_reached):
+            raise problem
+        if passes:
+            self.tell_out_of_reach()
+        else:
+            self.tell(f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}; trying again")
 
     def _renew_connection(self) -> None:
         """One that hangs, as after a sleep: ours is closed, and the next try opens another. Never the user's own."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from windlass.app.following import Update, follow
-from windlass.app.services.holding import Holder
+from windlass.app.services.holding import OUT_OF_REACH, Holder
 from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
 from windlass.edges.local_ports import Seen, probe_port
@@ -12,6 +12,7 @@ from windlass.edges.tunnels import Tunnel
 from windlass.errors import LoginNeeded
 
 _LOGIN_S = 10.0  # until it is tried again whether somebody has logged in
+_AWAY_S = 10.0  # between two looks at a site that is out of reach: each tries for some seconds already
 
 Connect = Callable[[RunRecord, int | None], Tunnel | None]  # the port it had before; None: not there yet
 
@@ -33,6 +34,8 @@ class Keeper:
     ) -> None:
         self.record = record
         self._session, self._hear, self._look, self._sleep = session, hear, look, sleep
+        self._has_looked = False
+        self._told_problem = ""
         self._holder = Holder(session, record.site, lambda before: connect(self.record, before), show=show, probe=probe)
 
     def keep(self) -> RunRecord:
@@ -56,15 +59,37 @@ class Keeper:
         self._holder.close()
 
     def _take(self, update: Update) -> None:
+        if update.problem:
+            self._take_problem(update)
+            return
         if update.record is not None and update.record.link != self.record.link:
             self.close()  # the next link is another job, on other nodes
         self.record = update.record or self.record
         self._hear(update)
 
+    def _take_problem(self, update: Update) -> None:
+        """Once: a laptop may be offline for hours."""
+        if update.problem != self._told_problem:
+            self._told_problem = update.problem
+            self._hear(update)
+
     def _turn(self, seconds: float) -> None:
-        self._look(self.record)
         if self.record.state is RunState.RUNNING:
             self._holder.turn()
         else:
             self.close()
-        self._sleep(seconds)
+        if self._holder.is_open:
+            self._told_problem = ""
+        self._sleep(seconds if self._can_look() else max(seconds, _AWAY_S))
+
+    def _can_look(self) -> bool:
+        """False: the site is out of reach just now, but was not before."""
+        try:
+            self._look(self.record)
+        except OUT_OF_REACH:
+            if not self._has_looked:
+                raise
+            self._holder.tell_out_of_reach()
+            return False
+        self._has_looked = True
+        return True

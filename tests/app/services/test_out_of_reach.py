@@ -1,0 +1,46 @@
+"""A laptop that is offline for longer than ssh tries: what is open goes on by itself when the site is back."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.app.services.foreground import foreground, get_page
+from tests.app.services.ssh_site import NAME, FarSite, far_site
+from tests.conftest import Places
+from tests.job.small_lab import make_small_lab
+from windlass.app.session import Session
+
+
+@pytest.fixture
+def far(tmp_path: Path, places: Places, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FarSite, Session]]:
+    with far_site(tmp_path, places, monkeypatch) as opened:
+        yield opened
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    lab = make_small_lab(tmp_path)
+    (folder / "windlass.toml").write_text(
+        f'[run]\ncommand = "true"\n[environment]\nactivate = "export PYTHONPATH={lab}"\n'
+        '[resources]\ncpus = 1\nmemory = "300M"\n'
+    )
+    return folder
+
+
+def test_a_notebook_is_reached_again_after_a_time_offline(far: tuple[FarSite, Session], project: Path) -> None:
+    site, session = far
+    with foreground("jupyter", "--on", NAME, "--time", "10m", cwd=project) as lab:
+        address = lab.wait_for_address()
+        before = len(lab.lines)
+        site.cut_off(session)
+        lab.wait_for("far is out of reach; trying again", after=before)  # told when ssh's own tries are over
+        assert lab.process.poll() is None
+        after = len(lab.lines)
+        site.come_back()
+        lab.wait_for("the tunnel is open again", after=after)
+        assert get_page(address)[0] == 200
+        assert lab.interrupt() == 130
+    assert lab.said.count("far is out of reach") == 1
