@@ -97,6 +97,19 @@ def test_a_search_is_not_resumed_and_left_alone(project: Path) -> None:
     assert json.loads(run(project, "sweep", "show", "last", "--json").stdout)["sweep"]["wanted"]["trials"] == 1
 
 
+def test_following_ends_when_the_sweep_is_cancelled(project: Path) -> None:
+    words = [WINDLASS, "sweep", "sleep 300; echo loss={x}", "x=1,2,3", "--pattern", "loss=(.*)"]
+    with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as following:
+        assert following.stderr is not None
+        line = next(line for line in following.stderr if line.startswith("submitted"))
+        name = line.split()[2].rstrip(",")
+
+        run(project, "farm", "cancel", name)
+
+        assert following.wait(60) == 7
+        assert f"windlass sweep resume {name}" in following.stderr.read()
+
+
 def test_a_farm_that_is_no_sweep_says_so(project: Path) -> None:
     run(project, "farm", "run", "echo {}", ":::", "1")
 

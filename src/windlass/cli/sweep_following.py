@@ -31,6 +31,9 @@ def show_to_the_end(output: Output, session: Session, record: RunRecord, *, deta
             done=f"what runs of {record.run_id} goes on; stop it with: windlass farm cancel {record.run_id}",
         ) from None
     show_sweep(output, seen, is_all=False)
+    if not seen.is_over:
+        output.tell(f"{record.run_id} was cancelled before its end: windlass sweep resume {record.run_id} goes on")
+        return int(ExitCode.JOB_FAILED)
     return int(ExitCode.OK if seen.best is not None else ExitCode.JOB_FAILED)
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from windlass.app.farms.adding import add_tasks
+from windlass.app.farms.adding import add_tasks, make_addition
 from windlass.app.farms.steering import close_farm, stop_tasks
+from windlass.app.patience import Patience
 from windlass.app.session import Session
 from windlass.app.sweeps.keeping import PilotKeeper
 from windlass.app.sweeps.looking import SweepReader, make_seen
@@ -29,15 +30,30 @@ _PAUSE_HERE_S = 0.5
 _LATE_S = 30.0  # so long after its end the number of a trial may still come in, on file systems that cache
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Addition:
+    """Trials on their way: asked for again, they are added once."""
+
+    name: str
+    first: int
+    rows: list[bytes]
+
+
 @dataclass
 class Driver:
+    """Each step may be broken off by the connection, and is done again then."""
+
     session: Session
     reader: SweepReader
     study: Study
     _reported: dict[int, set[float]] = field(default_factory=dict)
+    _hopeless: set[int] = field(default_factory=set)
     _stopped: set[int] = field(default_factory=set)
     _late: dict[int, float] = field(default_factory=dict)
-    keeper: PilotKeeper = field(default_factory=PilotKeeper)
+    _addition: _Addition | None = None
+
+    def __post_init__(self) -> None:
+        self.keeper = PilotKeeper(patience=Patience(tell=self.session.tell))
 
     def step(self) -> tuple[tuple[Trial, ...], bool]:
         """One look, and what follows from it: all trials, and whether the search is over."""
@@ -46,32 +62,32 @@ class Driver:
         assert card is not None
         left = self.study.list_open()
         if card.sweep.prune is not None:
-            self._stop(self._report(trials, left))
+            self._report(trials, left)
+            self._stop()
         self._tell(trials, left)
-        left = self.study.list_open()
-        self._ask(card, trials, left)
+        if self.reader.is_given_up(trials):
+            return trials, False
+        self._ask(card, trials, self.study.list_open())
         is_over = self.study.count >= (card.sweep.trials or 0) and not self.study.list_open()
         if not is_over:
             self.keeper.keep(self.reader)
         return trials, is_over
 
-    def _report(self, trials: tuple[Trial, ...], left: frozenset[int]) -> list[int]:
-        """Which of those that run are hopeless. Judged at each step, as Optuna alone does it."""
+    def _report(self, trials: tuple[Trial, ...], left: frozenset[int]) -> None:
+        """What trials told; and which of those that run are hopeless. Judged at each step, as Optuna alone does it."""
         measures = self.reader.measures
         assert measures is not None
-        hopeless = []
         for trial in trials:
             curve = measures.curves.get(trial.number)
-            if trial.number not in left or trial.number in self._stopped or curve is None:
+            if trial.number not in left or trial.number in self._hopeless or curve is None:
                 continue
             known = self._reported.setdefault(trial.number, set())
             for step in sorted(curve.steps.keys() - known):
                 self.study.report(trial.number, step, curve.steps[step])
                 known.add(step)
                 if trial.state is TrialState.RUNNING and self.study.is_hopeless(trial.number):
-                    hopeless.append(trial.number)
+                    self._hopeless.add(trial.number)
                     break
-        return hopeless
 
     def _tell(self, trials: tuple[Trial, ...], left: frozenset[int]) -> None:
         for trial in trials:
@@ -87,10 +103,11 @@ class Driver:
         since = self._late.setdefault(trial.number, now)
         return not site.is_local and now - since < _LATE_S
 
-    def _stop(self, hopeless: list[int]) -> None:
-        if hopeless:
-            stop_tasks(self.session, self.reader.record, hopeless)
-            self._stopped.update(hopeless)
+    def _stop(self) -> None:
+        stops = self._hopeless - self._stopped
+        if stops:
+            stop_tasks(self.session, self.reader.record, stops)
+            self._stopped |= stops
 
     def _ask(self, card: SweepCard, trials: tuple[Trial, ...], left: frozenset[int]) -> None:
         """First what was asked for before a crash and never sent."""
@@ -101,10 +118,19 @@ class Driver:
         for _ in range(count):
             self.study.ask(space)
         new = self.study.list_values()[len(trials) :]
-        if not new:
+        if new and self._addition is None:
+            rows = make_rows(sweep, len(trials), new)
+            self._addition = _Addition(name=make_addition(), first=len(trials), rows=rows)
+        self._add()
+
+    def _add(self) -> None:
+        """By the same name where the answer did not come."""
+        one = self._addition
+        if one is None:
             return
-        added = add_tasks(self.session, self.reader.record, make_rows(sweep, len(trials), new), COMMANDS)
-        if added.start != len(trials):
+        added = add_tasks(self.session, self.reader.record, one.rows, COMMANDS, name=one.name)
+        self._addition = None
+        if added.start != one.first:
             raise StoreError(
                 f"somebody else added tasks to {self.reader.record.run_id}: its trials have other numbers now",
                 hint="begin another sweep",
@@ -128,17 +154,18 @@ def drive(
     show: Callable[[SweepSeen], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> SweepSeen:
-    """Until all trials are over; then the farm is closed, and its pilots leave."""
-    reader = SweepReader(session=session, record=record)
-    reader.look()
+    """Until all trials are over: then the farm is closed, and its pilots leave. Or until it was cancelled."""
+    reader, patience = SweepReader(session=session, record=record), Patience(tell=session.tell)
+    patience.insist(reader.look, sleep=sleep)
     assert reader.card is not None
     study = open_study(session, reader.card, record)
     driver = Driver(session=session, reader=reader, study=study)
     pause_s = _PAUSE_HERE_S if session.site(record.site).is_local else _PAUSE_S
     while True:
-        trials, is_over = driver.step()
+        trials, is_over = patience.insist(driver.step, sleep=sleep)
         if is_over:
-            close_farm(session, record)
+            patience.insist(lambda: close_farm(session, record), sleep=sleep)
+        if is_over or reader.is_given_up(trials):
             seen = make_seen(reader, trials, by_optuna=study.measure_importance())
             show(seen)
             return seen

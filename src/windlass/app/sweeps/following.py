@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from windlass.app.patience import Patience
 from windlass.app.session import Session
 from windlass.app.sweeps.driving import drive
 from windlass.app.sweeps.keeping import PilotKeeper
@@ -25,20 +26,20 @@ def follow_sweep(
     show: Callable[[SweepSeen], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> SweepSeen:
-    """Until all trials are over; pilots that have used up their time are followed by others."""
-    reader = SweepReader(session=session, record=record)
-    seen = make_seen(reader, reader.look())
-    if seen.sweep.method is Method.OPTUNA:
-        return _drive_alone(session, record, show, sleep)
+    """Until all trials are over, or it was cancelled; pilots that have used up their time are followed by others."""
+    reader, patience = SweepReader(session=session, record=record), Patience(tell=session.tell)
+    keeper = PilotKeeper(patience=Patience(tell=session.tell))
     pause_s = _PAUSE_HERE_S if session.site(record.site).is_local else _PAUSE_S
-    keeper = PilotKeeper()
     while True:
+        trials = patience.insist(reader.look, sleep=sleep)
+        seen = make_seen(reader, trials)
+        if seen.sweep.method is Method.OPTUNA:
+            return _drive_alone(session, record, show, sleep)
         show(seen)
-        if seen.is_over:
+        if seen.is_over or reader.is_given_up(trials):
             return seen
         keeper.keep(reader)
         sleep(pause_s)
-        seen = make_seen(reader, reader.look())
 
 
 def _drive_alone(

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 
 from windlass.app.farms.adding import ensure_pilots
+from windlass.app.patience import PASSES, Patience
 from windlass.app.sweeps.looking import SweepReader
 from windlass.errors import JobFailed
 
@@ -15,6 +16,7 @@ _MOST_IN_VAIN = 2
 class PilotKeeper:
     """Looks now and then. Pilots that end again and again without a trial are not sent for ever."""
 
+    patience: Patience
     _next: float = 0.0
     _over: int = -1  # trials that were over when pilots were sent last
     _in_vain: int = 0
@@ -22,8 +24,16 @@ class PilotKeeper:
     def keep(self, reader: SweepReader) -> None:
         if time.monotonic() < self._next or reader.status is None:
             return
-        self._next = time.monotonic() + _EVERY_S
-        over = reader.status.done + reader.status.failed
+        try:
+            self._keep(reader, reader.status.done + reader.status.failed)
+            self.patience.forget()
+            pause_s = _EVERY_S
+        except PASSES as problem:  # what runs goes on, and is followed meanwhile
+            pause_s = max(_EVERY_S, self.patience.meet(problem))
+        self._next = time.monotonic() + pause_s
+
+    def _keep(self, reader: SweepReader, over: int) -> None:
+        """over: trials that have ended."""
         if self._in_vain >= _MOST_IN_VAIN and over == self._over:
             raise JobFailed(
                 f"pilots of {reader.record.run_id} end without a trial that has come to its end",

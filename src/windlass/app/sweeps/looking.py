@@ -59,6 +59,11 @@ class SweepReader:
         self._read_measures(self.measures)
         return tuple(self._make_trials(self.status, self.measures))
 
+    def is_given_up(self, trials: tuple[Trial, ...]) -> bool:
+        """It was cancelled: no trial is started any more, and none runs."""
+        is_closed = self.status is not None and self.status.is_closed
+        return is_closed and not any(one.state is TrialState.RUNNING for one in trials)
+
     def _make_trials(self, status: FarmStatus, measures: MeasureReader) -> Iterator[Trial]:
         running = {task.task: task.start for one in status.pilots if one.is_alive for task in one.running}
         for number, values in enumerate(self.values):

@@ -1,0 +1,116 @@
+"""Following a sweep: it ends when the sweep was cancelled, and goes on when the site does not answer for a while."""
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Places
+from windlass.app.farms.ending import cancel_farm
+from windlass.app.farms.looking import load_status
+from windlass.app.planning import Wanted
+from windlass.app.session import Session
+from windlass.app.sweeps.following import follow_sweep
+from windlass.app.sweeps.resuming import More, resume_sweep
+from windlass.app.sweeps.starting import plan_sweep, send_sweep
+from windlass.core.farm.values import FarmNeeds
+from windlass.core.record import RunRecord
+from windlass.core.sweep.trials import TrialState
+from windlass.core.sweep.wish import Method, Sweep
+
+pytestmark = pytest.mark.parametrize("session", ["here"], indirect=True)
+
+SLOW = "test -e go || sleep 300; echo loss={x}"
+Start = Callable[..., RunRecord]
+
+
+@pytest.fixture
+def start(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    monkeypatch.setenv("WINDLASS_TEST_BEAT_S", "1")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "windlass.toml").write_text('[run]\nname = "follow"\ncommand = "true"\n')
+
+    def act(**wish: Any) -> RunRecord:
+        sweep = Sweep(**{"pattern": "loss=(.*)", **wish})
+        return send_sweep(
+            session, plan_sweep(session, Wanted(project=project, site="here"), sweep, needs=FarmNeeds(), pilots=1)
+        )
+
+    return act
+
+
+@pytest.fixture
+def tell(session: Session) -> list[str]:
+    told: list[str] = []
+    session.tell = told.append
+    return told
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"space": {"x": "1,2,3,4,5,6"}},
+        {"space": {"x": "0..1"}, "method": Method.OPTUNA, "trials": 6, "parallel": 2, "seed": 1},
+    ],
+    ids=["grid", "optuna"],
+)
+def test_it_ends_when_the_sweep_is_cancelled_and_goes_on_later(
+    session: Session, start: Start, wish: dict[str, Any]
+) -> None:
+    record = start(command=SLOW, **wish)
+
+    def cancel(_: float) -> None:
+        if not load_status(session, record).is_closed:
+            cancel_farm(session, record)
+
+    seen = follow_sweep(session, record, show=lambda _: None, sleep=cancel)
+
+    assert not seen.is_over
+    assert {one.state for one in seen.trials} == {TrialState.WAITING}
+    (Path(record.folder) / "code" / "go").touch()
+    resume_sweep(session, record, More())
+    seen = follow_sweep(session, record, show=lambda _: None)
+    assert (seen.is_over, len(seen.trials)) == (True, 6)
+    assert {one.state for one in seen.trials} == {TrialState.DONE}
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"space": {"x": "1,2,3"}},
+        {"space": {"x": "0..1"}, "method": Method.OPTUNA, "trials": 3, "parallel": 2, "seed": 1},
+    ],
+    ids=["grid", "optuna"],
+)
+def test_slurm_that_does_not_answer_for_a_while_is_asked_again(
+    session: Session, start: Start, places: Places, tell: list[str], wish: dict[str, Any]
+) -> None:
+    record = start(command="sleep 1; echo loss={x}", **wish)
+    mend = break_squeue(places)
+
+    def sleep(_: float) -> None:
+        if any("trying again" in line for line in tell):
+            mend()
+
+    seen = follow_sweep(session, record, show=lambda _: None, sleep=sleep)
+
+    assert {one.state for one in seen.trials} == {TrialState.DONE}
+    assert sum("trying again" in line for line in tell) == 1
+
+
+def break_squeue(places: Places) -> Callable[[], None]:
+    """Whatever comes back mends it."""
+    program = places.pocket / "bin" / "squeue"
+    kept = program.with_name("squeue.kept")
+    program.rename(kept)
+    program.write_text("#!/bin/sh\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2\nexit 1\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+    def mend() -> None:
+        if kept.is_symlink() or kept.exists():
+            kept.replace(program)
+
+    return mend
