@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,15 @@ import pytest
 from tests.app.conftest import ENGINES
 from tests.app.test_queues import budget
 from tests.app.test_story import TRAINING, make_planned, start, wait_for_words
+from tests.conftest import Places
 from windlass.app.budgets.spending import look_at_spending
 from windlass.app.cancelling import cancel_runs
 from windlass.app.explaining import explain_run
 from windlass.app.following import wait
+from windlass.app.refreshing import refresh_site
 from windlass.app.resuming import resume_run
 from windlass.app.session import Session
-from windlass.core.record import RunState
+from windlass.core.record import RunRecord, RunState
 from windlass.core.spending.amounts import read_amount
 from windlass.errors import CheckFailed
 
@@ -100,6 +103,71 @@ def test_runs_of_a_name_are_asked_to_save_and_stop_when_the_month_is_used_up(
     assert [one.code for one in make_planned(session, project, site_name, run__name=name).errors] == ["C705"]
     with pytest.raises(CheckFailed, match=r"budget\.month"):
         resume_run(session, record)
+
+
+@ON_POCKET
+def test_who_could_not_be_asked_to_stop_is_asked_again(
+    session: Session, project: Path, site_name: str, places: Places
+) -> None:
+    write(project, 'month = "0.002 core-h"')
+    told: list[str] = []
+    session.tell = told.append
+    record = start(session, project, site_name)
+    wait_for_words(session, record, b"link 1 starts")
+    broken = _break_scancel(session, places)
+    record = _look_until(session, record, lambda one: bool(told))
+
+    assert record.over_budget is None
+    assert "goes on although budget.month of 0.002 core-h is used up" in told[0]
+    assert "controller does not answer; the next look tries again" in told[0]
+    assert not any("was asked to save and stop" in line for line in told)
+
+    broken.unlink()
+    record = wait(session, record)
+
+    assert record.state is RunState.OUT_OF_BUDGET
+    assert "was asked to save and stop" in told[-1]
+
+
+@ON_POCKET
+def test_a_training_that_does_not_stop_when_the_month_is_used_up_is_ended(
+    session: Session, project: Path, site_name: str
+) -> None:
+    (project / "train.py").write_text(
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print('deaf', flush=True)\ntime.sleep(170)\n"
+    )
+    write(project, 'month = "0.002 core-h"')
+    told: list[str] = []
+    session.tell = told.append
+
+    record = wait(session, start(session, project, site_name))
+
+    assert record.state is RunState.OUT_OF_BUDGET
+    assert record.ended is not None
+    assert record.ended - (record.started or 0) < 60
+    assert any("has not stopped within 3 s" in line and "it was cancelled" in line for line in told)
+
+
+def _break_scancel(session: Session, places: Places) -> Path:
+    """As where the controller does not answer, for as long as that file is there."""
+    sign, real = places.pocket / "scancel-is-broken", places.pocket / "bin" / "scancel"
+    session.site("here")
+    kept = real.rename(real.with_name("scancel.real"))
+    said = "scancel: error: Kill job error on job id 1: Unable to contact slurm controller (connect failure)"
+    real.write_text(f"#!/bin/sh\n[ ! -e {sign} ] || {{ echo '{said}' >&2; exit 1; }}\nexec {kept} \"$@\"\n")
+    real.chmod(0o755)
+    sign.touch()
+    return sign
+
+
+def _look_until(session: Session, record: RunRecord, is_there: Callable[[RunRecord], bool]) -> RunRecord:
+    deadline = time.monotonic() + 60
+    while not is_there(record):
+        assert time.monotonic() < deadline
+        record = refresh_site(session, record.site, [record])[0]
+        time.sleep(0.3)
+    return record
 
 
 @ON_SLURM

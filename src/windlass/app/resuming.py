@@ -64,6 +64,7 @@ def resume_run(
         link_s=plan.link_time.total_seconds(),
         limits=plan.limits,
         over_budget=None,
+        stop_asked=None,
         ended=None,
         reason=None,
         exit_code=None,

@@ -84,6 +84,7 @@ class RunRecord:
     limits: tuple[OwnLimit, ...] = ()  # that the user set for it
     spent_s: float | None = None  # how long its jobs have run together, as far as the agent told
     over_budget: str | None = None  # it was stopped from here, because a limit is used up: which
+    stop_asked: float | None = None  # when it was stopped so, or cancelled because it had not stopped
     link_started: float | None = None  # of the link that runs or ran last
     saved: float | None = None  # when something of its training was saved last, as far as the agent sees it
     tasks_failed: int | None = None  # of the farm that it works on, as far as its pilot knew

@@ -85,11 +85,7 @@ class Cluster:
         if not wanted:
             return
         replies = self.host.ask([*before, self.make_request(make_cancel_command(wanted))])
-        done = read_completed(replies[-1])
-        raise_if_unavailable(done, self.site)
-        refusal = read_cancel(done.out, done.err, done.exit_code)
-        if refusal:
-            raise ClusterRefused(f"not cancelled: {refusal.cause}", said=refusal.said, hint=refusal.hint)
+        raise_if_not_cancelled(read_completed(replies[-1]), self.site)
 
     def look_at_known(self, job_ids: Iterable[str]) -> tuple[JobSeen, ...]:
         """What the controller itself still knows of these numbers: it forgets jobs some minutes after their end."""
@@ -177,6 +173,14 @@ def raise_if_unavailable(done: Completed, site: Site) -> None:
     problem = read_unavailable(done.out, done.err, done.exit_code, timed_out=done.timed_out)
     if problem is not None:
         raise make_unavailable_error(problem, site)
+
+
+def raise_if_not_cancelled(done: Completed, site: Site) -> None:
+    """done: what scancel said, also where it only was to pass a signal on."""
+    raise_if_unavailable(done, site)
+    refusal = read_cancel(done.out, done.err, done.exit_code)
+    if refusal:
+        raise ClusterRefused(f"not cancelled: {refusal.cause}", said=refusal.said, hint=refusal.hint)
 
 
 def make_unavailable_error(problem: Unavailable, site: Site) -> WindlassError:
