@@ -20,8 +20,9 @@ from benchmarks.report import Row, show
 from windlass_job.farming import ledger, ranges, records
 from windlass_job.farming.entries import Ledger
 from windlass_job.farming.ledger import State, Told
-from windlass_job.farming.member import Member, Timing
+from windlass_job.farming.member import Member
 from windlass_job.farming.ranges import Range
+from windlass_job.farming.roll import Timing
 from windlass_job.farming.sizes import choose_ahead, choose_pause_s
 
 SLOTS = 16

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from windlass_job.farming import ledger, ranges, records
 from windlass_job.farming.entries import Ledger
 from windlass_job.farming.ledger import State, Told
-from windlass_job.farming.member import Member, Sealed, Timing
+from windlass_job.farming.member import Member, Sealed
 from windlass_job.farming.ranges import Range
+from windlass_job.farming.roll import Timing
 
 TIMING = Timing(10.0, 90.0)
 

@@ -10,8 +10,9 @@ from windlass_job.farming import ledger, ranges, records, sizes
 from windlass_job.farming.entries import Unsure
 from windlass_job.farming.journal import Journal
 from windlass_job.farming.ledger import Told
-from windlass_job.farming.member import Member, Sealed, Timing
+from windlass_job.farming.member import Member, Sealed
 from windlass_job.farming.ranges import Range
+from windlass_job.farming.roll import Timing
 from windlass_job.farming.table import Table
 
 _BLOCK = 2000  # rows that are read at once, at most

@@ -4,28 +4,17 @@ Whoever stands behind a worker in their order looks at its heartbeat, so that a 
 are. One that has not beaten for long is sealed: what it had is given back.
 """
 
-import os
 import time
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Tuple
 
-from windlass_job import faults
 from windlass_job.farming import ledger, sealing, sizes
 from windlass_job.farming.entries import Change, Ledger
 from windlass_job.farming.ledger import NOTHING, State, Told
 from windlass_job.farming.ranges import Range
-from windlass_job.farming.roll import DiskRoll
+from windlass_job.farming.roll import DiskRoll, Timing, make_timing
 
-_BEAT_S = 10.0
 _LIST_S = 0.1  # for each worker: so often everyone lists all of them
 _LINES = 100000  # of records: a tenth of a second or so
-
-Timing = NamedTuple("Timing", [("beat_s", float), ("dead_after_s", float)])
-
-
-def make_timing() -> Timing:
-    """A file server that hangs for a minute must not make the living dead."""
-    beat_s = float(os.environ.get(faults.BEAT_VARIABLE) or _BEAT_S)
-    return Timing(beat_s, 9 * beat_s)
 
 
 class Sealed(Exception):

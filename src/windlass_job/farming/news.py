@@ -11,6 +11,7 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 from windlass_job import disk, wire
 from windlass_job.farming import records
 from windlass_job.farming.entries import Ledger
+from windlass_job.farming.roll import DiskRoll, make_timing
 
 MOST = 16 << 20  # bytes of results in one answer
 _RECORDS = 4 << 20  # of each worker that are looked through at once
@@ -39,7 +40,7 @@ def read_news(folder: bytes, book: Ledger, since: "Dict[str, List[int]]", most: 
             pieces += parts
             left -= sum(map(len, parts))
             is_more = is_more or to[0] < end or to[2] < sizes[name][2]
-    beats = _list_names(os.path.join(folder, b"beats"), b"")
+    beats = DiskRoll(folder).list_living(make_timing().dead_after_s)
     values = {"workers": told, "more": is_more, "total": state.total, "is_closed": state.is_closed}
     card = disk.read_json(os.path.join(folder, wire.FARM_CARD.encode())) or {}
     values.update(alive=len(beats), running=_list_running(pilots, beats), retries=card.get("retries") or 0)

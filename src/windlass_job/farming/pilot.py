@@ -22,10 +22,10 @@ from windlass_job.farming.commands import Commands, Running
 from windlass_job.farming.cutting import is_cut
 from windlass_job.farming.entries import DiskStore, Ledger, Unsure
 from windlass_job.farming.journal import PATIENCE_S
-from windlass_job.farming.member import Member, make_timing
+from windlass_job.farming.member import Member
 from windlass_job.farming.native import Environment
 from windlass_job.farming.node import leave_out_ranks, load_node, make_all_variables
-from windlass_job.farming.roll import DiskRoll
+from windlass_job.farming.roll import DiskRoll, make_timing
 from windlass_job.farming.showing import Progress, put_card
 from windlass_job.farming.slots import Slot, plan_slots, read_need
 from windlass_job.farming.stopping import ask_to_stop

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from windlass_job import disk, wire
 from windlass_job.farming import adding, ledger, records
 from windlass_job.farming.entries import Ledger
+from windlass_job.farming.roll import DiskRoll, make_timing
 from windlass_job.farming.table import Table
 
 _BLOCK = 4 << 20
@@ -17,7 +18,7 @@ _MOST = 8 << 20  # bytes of records that are looked through for one answer
 def look(folder: bytes, book: Ledger) -> "Dict[str, Any]":
     """The newest state, and what each worker told last; `untold`: what ended since the worker's last entry."""
     state, _ = adding.settle(folder, book)
-    alive = set(_list_names(os.path.join(folder, b"beats")))
+    alive = set(DiskRoll(folder).list_living(make_timing().dead_after_s))
     workers = [_describe(folder, name, alive) for name in _list_names(os.path.join(folder, b"pilots"), b".json")]
     known: "Dict[str, List[int]]" = {}
     for entry in book.load_entries():

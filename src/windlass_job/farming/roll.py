@@ -1,10 +1,20 @@
 """Who is there: a file in beats/ of each worker, whose time it renews; who wants tasks; and the records of the dead."""
 
 import os
-from typing import Iterator, List, Optional
+from typing import Iterator, List, NamedTuple, Optional
 
-from windlass_job import disk
+from windlass_job import disk, faults
 from windlass_job.claims import refresh_folder
+
+_BEAT_S = 10.0
+
+Timing = NamedTuple("Timing", [("beat_s", float), ("dead_after_s", float)])
+
+
+def make_timing() -> Timing:
+    """A file server that hangs for a minute must not make the living dead."""
+    beat_s = float(os.environ.get(faults.BEAT_VARIABLE) or _BEAT_S)
+    return Timing(beat_s, 9 * beat_s)
 
 
 class DiskRoll:
@@ -55,6 +65,16 @@ class DiskRoll:
         except FileNotFoundError:
             return []
         return sorted(disk.as_text(name) for name in names if not name.startswith(b"."))
+
+    def list_living(self, dead_after_s: float) -> "List[str]":
+        """For one look from outside. Both times are the file server's: those of the looker's clock may be off."""
+        names = self.list_names()
+        try:
+            now = os.stat(self._beats).st_mtime
+        except FileNotFoundError:
+            return []
+        beats = ((name, self.read_beat(name)) for name in names)
+        return [name for name, beat in beats if beat is not None and now - beat / 1e9 < dead_after_s]
 
     def read_beat(self, name: str) -> "Optional[int]":
         """Opened first: a file server then gives its time of now. None: it has left."""

@@ -10,7 +10,7 @@ from windlass.app.farms.sending import pack_rows, send_pieces
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.app.shipping import send_with_contents
-from windlass.core.farm.values import FarmStatus
+from windlass.core.farm.values import FarmStatus, leave_out_ended
 from windlass.core.record import RunRecord
 from windlass.edges.host import Reply
 from windlass.errors import UsageError
@@ -64,9 +64,8 @@ def ensure_pilots(session: Session, record: RunRecord, *, most: int | None = Non
     # The queue first: where a pilot has ended by then, what it left is in the numbers.
     pilots = refresh_site(session, record.site, list_pilots(session, record))
     live = [one for one in pilots if not one.state.is_final]
-    status = load_status(session, record)
-    waiting = status.left - status.running
-    if status.is_closed or waiting <= 0:
+    status = leave_out_ended(load_status(session, record), {one.run_id for one in pilots if one.state.is_final})
+    if status.is_closed or not status.waiting:
         return []
-    wanted = min(most if most is not None else status.wanted_pilots, max(1, waiting))
+    wanted = min(most if most is not None else status.wanted_pilots, status.waiting)
     return [start_pilot(session, record) for _ in range(wanted - len(live))]

@@ -8,7 +8,7 @@ from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.session import Session
 from windlass.app.watching.looking import look_at_site
-from windlass.core.farm.values import FarmStatus
+from windlass.core.farm.values import FarmStatus, leave_out_ended
 from windlass.core.record import RunRecord
 from windlass.errors import ClusterUnavailable, ConnectionLost, HostUnreachable
 
@@ -34,7 +34,9 @@ def look_at_farm(session: Session, lead: RunRecord, *, ask_queue: bool = True) -
     """Slurm before the numbers: of a pilot that ended these are then the last ones."""
     if ask_queue:
         look_at_site(session, lead.site, pause_s=session.site(lead.site).rules.poll_s)
-    return FarmSeen(pilots=list_pilots(session, lead), status=load_status(session, lead))
+    pilots = list_pilots(session, lead)
+    ended = {one.run_id for one in pilots if one.state.is_final}
+    return FarmSeen(pilots=pilots, status=leave_out_ended(load_status(session, lead), ended))
 
 
 def follow_farm(

@@ -1,7 +1,7 @@
 """What a farm is: what its tasks need, what became of them, where it stands."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -189,6 +189,13 @@ def read_status(farm_id: str, told: Mapping[str, Any]) -> FarmStatus:
         is_closed=bool(told["is_closed"]),
         wanted_pilots=int(told["card"].get("pilots") or 1),
     )
+
+
+def leave_out_ended(status: FarmStatus, ended: Collection[str]) -> FarmStatus:
+    """ended: pilots that Slurm knows as ended. What they died with runs no more, and waits for others."""
+    pilots = tuple(replace(one, is_alive=False, running=()) if one.run_id in ended else one for one in status.pilots)
+    running = min(status.left, sum(len(one.running) for one in pilots))
+    return replace(status, pilots=pilots, running=running, waiting=status.left - running)
 
 
 def _read_worker(told: Mapping[str, Any]) -> Worker:
