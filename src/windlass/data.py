@@ -19,7 +19,7 @@ from windlass.app.data.advice import Advice
 from windlass.app.data.advice import advise as advise_on
 from windlass.app.data.converting import Converted, ConvertOptions
 from windlass.app.data.converting import convert as convert_set
-from windlass.app.data.getting import Got
+from windlass.app.data.getting_source import Got
 from windlass.app.data.info import SetInfo, fetch_info, load_info
 from windlass.app.data.packing import PackedSet, PackOptions
 from windlass.app.data.sending import SendOptions, Sent

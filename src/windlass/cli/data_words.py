@@ -14,7 +14,7 @@ from windlass.errors import DataFailed, ExitCode, UsageError
 if TYPE_CHECKING:
     from windlass.app.data.advice import Advice
     from windlass.app.data.background_sends import Job
-    from windlass.app.data.getting import Got
+    from windlass.app.data.getting_source import Got
     from windlass.app.data.info import SetInfo
     from windlass.app.data.packing import PackedSet, WouldPack
     from windlass.app.data.room import Room
@@ -256,6 +256,8 @@ def show_got(output: Output, got: "Got") -> None:
     output.tell(
         f"{format_count(got.files, 'file')}, {format_bytes(got.bytes)}; {format_bytes(got.fetched_bytes)} travelled"
     )
+    for line in got.left_out:
+        output.tell(line)
 
 
 def make_send_row(job: "Job") -> tuple[str, ...]:

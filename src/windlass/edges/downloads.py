@@ -139,6 +139,12 @@ class Target:
             aside.symlink_to(points_to)
             aside.replace(path)
 
+    def make_folder(self, name: str) -> None:
+        """One with nothing in it."""
+        path = self.find(name)
+        with _told(path):
+            path.mkdir(parents=True, exist_ok=True)
+
     def clean_up(self) -> None:
         """Parts of versions that are no longer there; those of an interrupted fetch are left by not calling this."""
         with contextlib.suppress(OSError):

@@ -7,7 +7,10 @@ import zlib
 
 from windlass_job import disk, wire
 from windlass_job.moving.receiving import find_target
+from windlass_job.shards import told as words
 from windlass_job.shards.card import CARD
+from windlass_job.shards.links import find_inside
+from windlass_job.shards.told import Told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,41 +20,81 @@ _BLOCK = 1 << 20
 _MOST_FILES = 200000
 
 
-def look(what: str, beat: "Callable[[], None]" = lambda: None) -> "Tuple[Dict[str, Any], List[Any]]":
+class Listing:
+    """What lies in a folder, each in order of names; `told` is what of it cannot be given."""
+
+    def __init__(self) -> None:
+        self.names: "List[bytes]" = []  # of regular files
+        self.links: "List[Tuple[bytes, bytes]]" = []  # those that stay inside, and what they point to
+        self.folders: "List[bytes]" = []  # with nothing in them
+        self.told = Told()
+
+    def count(self) -> int:
+        return len(self.names) + len(self.links) + len(self.folders)
+
+
+def look(what: str, beat: "Callable[[], None]" = lambda: None) -> "Tuple[Dict[str, Any], Dict[str, Any]]":
     """What lies there: the kind, and its files with size, time and mode, relative to the path."""
     path = find_target(what)
-    found = os.stat(path)
+    found, listing = os.stat(path), Listing()
     if stat.S_ISREG(found.st_mode):
-        kind, base, names = "file", os.path.dirname(path), [os.path.basename(path)]
+        kind, base, listing.names = "file", os.path.dirname(path), [os.path.basename(path)]
     elif stat.S_ISDIR(found.st_mode):
-        kind = "set" if os.path.exists(os.path.join(path, disk.as_path(CARD))) else "folder"
-        base, names = path, list_names(path, beat) if kind == "folder" else _list_shards(path)
+        kind, base = "set" if os.path.exists(os.path.join(path, disk.as_path(CARD))) else "folder", path
+        if kind == "set":
+            listing.names = _list_shards(path)
+        else:
+            listing = list_folder(path, beat)
     else:
         raise disk.Refused("failed", "%s is neither a file nor a folder" % disk.as_text(path))
     files = []
-    for name in names:
+    for name in listing.names:
         beat()
         files.append(_describe(base, name))
-    return {"kind": kind, "path": disk.as_text(base)}, files
+    return {"kind": kind, "path": disk.as_text(base)}, {
+        "files": files,
+        "links": [[disk.as_text(name), disk.as_text(points_to)] for name, points_to in listing.links],
+        "folders": [disk.as_text(name) for name in listing.folders],
+        "told": listing.told.as_json(),
+    }
 
 
-def list_names(folder: bytes, beat: "Callable[[], None]" = lambda: None) -> "List[bytes]":
-    """Regular files below it, sorted; links are not followed."""
-    names: "List[bytes]" = []
+def list_folder(folder: bytes, beat: "Callable[[], None]" = lambda: None) -> Listing:
+    """All below it; links are not followed."""
+    listing = Listing()
     left = [b""]
     while left:
         beat()
         below = left.pop()
-        for name in sorted(os.listdir(os.path.join(folder, below))):
+        names = os.listdir(os.path.join(folder, below))
+        if not names and below:
+            listing.folders.append(below)
+        for name in names:
             relative = os.path.join(below, name)
-            mode = os.lstat(os.path.join(folder, relative)).st_mode
-            if stat.S_ISDIR(mode):
+            if stat.S_ISDIR(os.lstat(os.path.join(folder, relative)).st_mode):
                 left.append(relative)
-            elif stat.S_ISREG(mode):
-                names.append(relative)
-        if len(names) > _MOST_FILES:
+            else:
+                _list_one(folder, relative, listing)
+        if listing.count() > _MOST_FILES:
             raise disk.Refused("failed", "more than %d files: pack it at the site first" % _MOST_FILES)
-    return sorted(names)
+    listing.names.sort()
+    listing.links.sort()
+    listing.folders.sort()
+    return listing
+
+
+def _list_one(folder: bytes, name: bytes, listing: Listing) -> None:
+    mode = os.lstat(os.path.join(folder, name)).st_mode
+    if stat.S_ISREG(mode):
+        listing.names.append(name)
+    elif not stat.S_ISLNK(mode):
+        listing.told.add(words.DEVICE, name)
+    else:
+        points_to = find_inside(folder, name)
+        if points_to is None:
+            listing.told.add(words.LINK_OUT, name)
+        else:
+            listing.links.append((name, points_to))
 
 
 def _list_shards(folder: bytes) -> "List[bytes]":

@@ -216,8 +216,8 @@ class Porter:
     # ---- what goes out
 
     def _look(self, request: "Request") -> None:
-        values, files = giving.look(request["what"], self._beat)
-        self._answer(request, values, json.dumps(files).encode("ascii"))
+        values, listing = giving.look(request["what"], self._beat)
+        self._answer(request, values, json.dumps(listing).encode("ascii"))
 
     def _give(self, request: "Request") -> None:
         """A file from a byte on, in pieces; the answer has the checksum of all of it up to the end."""

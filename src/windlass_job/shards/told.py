@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 BROKEN_LINK = "links that lead nowhere"
 FOLDER_LINK = "links to folders, not followed"
+LINK_OUT = "links that lead out of the folder, left out"
 DEVICE = "devices, pipes and sockets"
 UNREADABLE = "files or folders that could not be read"
 DAMAGED = "damaged members of the archive, left out"

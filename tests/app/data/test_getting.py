@@ -13,6 +13,7 @@ from windlass.app.data.sending import SendOptions, send
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.errors import ConnectionLost, DataNotFound, NotFound, TransferFailed, UsageError
+from windlass_job.shards.links import stays_inside
 
 
 @pytest.fixture
@@ -103,7 +104,78 @@ def test_a_folder_comes_with_its_times_and_rights(site: Site, tmp_path: Path) ->
     assert all((tmp_path / "back" / os.fsdecode(name)).read_bytes() == content for name, content in made.items())
     found = (tmp_path / "back/run.sh").stat()
     assert (found.st_mode & 0o777, found.st_mtime) == (0o755, 1_600_000_000)
-    assert not (tmp_path / "back/link").exists()
+    assert not (tmp_path / "back/link").is_symlink()
+    assert got.left_out == ("1 links that lead out of the folder, left out: 'link'",)
+
+
+def test_links_that_stay_inside_and_empty_folders_come_too(site: Site, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    make_files(source, count=2, size=10)
+    links = {"latest": "cats", "cats/again": "../dogs/0000.jpg", "whole": str(source / "dogs"), "gone": "missing"}
+    outside = {"up": "../..", "cats/round": "../dogs/../../x", "other": "/etc"}
+    for name, points_to in {**links, **outside}.items():
+        (source / name).symlink_to(points_to)
+    (source / "empty/deep").mkdir(parents=True)
+    os.mkfifo(source / "pipe")
+
+    with open_site(site) as session:
+        got = get(session, site, str(source), tmp_path / "back")
+        again = get(session, site, str(source), tmp_path / "back")
+
+    found = {str(path.relative_to(tmp_path / "back")): str(path.readlink()) for path in _list_links(tmp_path / "back")}
+    assert found == {**links, "whole": "dogs"}
+    assert (tmp_path / "back/empty/deep").is_dir()
+    assert [line.split(":")[0] for line in got.left_out] == [
+        "1 devices, pipes and sockets",
+        "3 links that lead out of the folder, left out",
+    ]
+    assert again.fetched_bytes == 0
+
+
+def _list_links(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_symlink()]
+
+
+def test_what_came_from_there_and_is_unchanged_here_is_brought_up_to_date(site: Site, tmp_path: Path) -> None:
+    source, back = tmp_path / "source", tmp_path / "back"
+    make_files(source, count=2, size=10)
+    (source / "train.log").write_text("step 1\n")
+    (source / "latest").symlink_to("cats")
+    with open_site(site) as session:
+        get(session, site, str(source), back)
+        (source / "train.log").write_text("step 1\nstep 2\n")
+        (source / "latest").unlink()
+        (source / "latest").symlink_to("dogs")
+        get(session, site, str(source), back)
+        updated = (back / "train.log").read_text(), str((back / "latest").readlink())
+        (back / "train.log").write_text("mine")
+        (source / "train.log").write_text("step 1\nstep 2\nstep 3\n")
+
+        with pytest.raises(UsageError, match=r"other files of the same name \(train.log\)"):
+            get(session, site, str(source), back)
+
+    assert updated == ("step 1\nstep 2\n", "dogs")
+    assert (back / "train.log").read_text() == "mine"
+
+
+def test_a_file_that_came_from_elsewhere_is_not_taken_for_this_one(site: Site, tmp_path: Path) -> None:
+    for name in ("one", "another"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.log").write_text(name)
+    with open_site(site) as session:
+        get(session, site, str(tmp_path / "one"), tmp_path / "back")
+
+        with pytest.raises(UsageError, match=r"other files of the same name \(train.log\)"):
+            get(session, site, str(tmp_path / "another"), tmp_path / "back")
+
+
+@pytest.mark.parametrize(
+    ("name", "points_to"),
+    [("a/l", "../../x"), ("l", "/etc"), ("l", "a/../.."), ("l", ".."), ("l", ""), ("a/l", "./../..")],
+)
+def test_a_link_that_would_lead_outside_is_seen_by_its_words(name: str, points_to: str) -> None:
+    assert not stays_inside(name.encode(), points_to.encode())
+    assert stays_inside(b"a/b/l", b"../../x")
 
 
 def test_a_file_comes_under_the_name_that_is_given(site: Site, tmp_path: Path) -> None:
