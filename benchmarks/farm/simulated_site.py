@@ -94,6 +94,7 @@ class Server:
 class Store:
     server: Server
     entries: dict[int, bytes] = field(default_factory=dict)
+    times: dict[int, float] = field(default_factory=dict)  # when each was made
 
     def exists(self, number: int) -> bool:
         self.server.take("look")
@@ -109,6 +110,7 @@ class Store:
             self.server.take("look")
             return False
         self.entries[number] = content
+        self.times[number] = self.server.clock.now
         return True
 
     def pause(self, seconds: float) -> None:

@@ -3,7 +3,9 @@
 The real code claims, gives back and seals (`Ledger`, `Member`, `sizes`, `sealing`); the clock, the file system and the
 tasks are simulated. Each operation takes its time, others come in between, and of two who want the next entry one wins.
 
-    python -m benchmarks.farm.simulation [PILOTS TASKS]
+    python -m benchmarks.farm.simulation [PILOTS TASKS [PERCENT]]
+
+PERCENT: of the pilots, side by side, which lose their power at the same moment.
 """
 
 import collections
@@ -202,6 +204,7 @@ class World:
     lost_s: float = 0.0
     idle_s: float = 0.0
     last_end: float = 0.0
+    blow_at: float = 0.0  # when many die together
 
     def __post_init__(self) -> None:
         self.server = Server(self.clock)
@@ -212,20 +215,27 @@ class World:
         made = ledger.grow(ledger.EMPTY, count)
         self.store.entries[1] = ledger.format_entry(ledger.GROW, "laptop", made, moved=[])
 
+    def find_last_seal(self) -> float:
+        entries = (ledger.read_entry(number, content) for number, content in self.store.entries.items())
+        return max((self.store.times[one.state.number] for one in entries if one.kind == ledger.SEAL), default=0.0)
+
     def load_state(self) -> State:
         last = len(self.store.entries)
         return ledger.read_entry(last, self.store.entries[last]).state
 
 
-def simulate(pilots: int, tasks: int) -> World:
+def simulate(pilots: int, tasks: int, at_once: float = 0.0) -> World:
+    """at_once: the part of the pilots that dies together."""
     random.seed(4)
     threading.stack_size(256 << 10)
     world = World()
     world.grow(tasks)
     expected_s = STARTS_S / 2 + tasks * TASK_S / (pilots * SLOTS)
+    world.blow_at = STARTS_S + expected_s / 2
+    struck = range(pilots // 3, pilots // 3 + int(pilots * at_once))
     for number in range(pilots):
         dies_at = random.uniform(0.1, 0.9) * expected_s if random.random() < DEATHS else NEVER
-        pilot = Pilot(f"p{number:05}", world, dies_at)
+        pilot = Pilot(f"p{number:05}", world, min(dies_at, world.blow_at) if number in struck else dies_at)
         world.roll.histories[pilot.name] = pilot
         world.clock.start(random.uniform(0, STARTS_S), pilot.live)
     world.clock.run()
@@ -234,9 +244,9 @@ def simulate(pilots: int, tasks: int) -> World:
 
 def main() -> None:
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()] or [1000, 10_000_000]
-    pilots, tasks = numbers[0], numbers[-1]
+    pilots, tasks, percent = (*numbers, 0)[:3]
     sys.argv[1:] = [word for word in sys.argv[1:] if not word.isdigit()]  # the rest is for `show`
-    world = simulate(pilots, tasks)
+    world = simulate(pilots, tasks, percent / 100)
     state, server = world.load_state(), world.server
     assert state.done == tasks, state
     assert not ledger.count_free(state)
@@ -257,6 +267,13 @@ def main() -> None:
         Row(what="tasks that were cut off and run again", value=world.cut, unit=""),
         Row(what="work lost with them, of all", value=100 * world.lost_s / busy_s, unit="%"),
     ]
+    if percent:
+        after = [server.requests[second] for second in range(int(world.blow_at), int(world.blow_at) + 150)]
+        last_seal = world.find_last_seal() - world.blow_at
+        rows += [
+            Row(what="from the blow to the last seal", value=last_seal, unit="s", budget=200),
+            Row(what="requests from the blow on, in the busiest second", value=max(after), unit="/s"),
+        ]
     show(f"{pilots} pilots of {SLOTS} slots, {tasks} tasks of {TASK_S:g} s", rows)
 
 

@@ -224,3 +224,33 @@ def test_half_a_line_does_not_count() -> None:
     assert state.sealed == {worker.name: whole}
     assert state.pool == [(0, 1, 1), (1, 2, 0)]
     assert not [ended for ended in records.read_ends(world.roll.records[worker.name]) if ended.task == 0]
+
+
+def test_all_who_died_at_once_are_noticed_at_about_the_same_time() -> None:
+    """A pilot on many nodes that is gone: its workers are neighbours by their names."""
+    world = World(200)
+    workers = [world.add_worker() for _ in range(61)]
+    living = [workers[0], workers[20]]
+    for one in workers:
+        one.claim(1, None)
+        one.is_dead = one not in living
+
+    while len(world.load_state().sealed) < 59 and world.now < 1000:
+        world.now += 10.0
+        for one in living:
+            one.member.beat()
+
+    assert world.now <= 90 + 50
+
+
+def test_who_stands_behind_one_that_beats_is_not_looked_at() -> None:
+    world = World(10)
+    workers = [world.add_worker() for _ in range(40)]
+    workers[1].is_dead = True
+    for _ in range(12):
+        world.now += 10.0
+        for one in (workers[0], *workers[2:]):
+            one.member.beat()
+
+    assert world.load_state().sealed.keys() == {"w001"}
+    assert world.roll.looks < 12 * 39 + 40

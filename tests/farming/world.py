@@ -49,6 +49,7 @@ class MemoryRoll:
     joined: dict[str, int] = field(default_factory=dict)
     wanted: set[str] = field(default_factory=set)
     records: dict[str, bytes] = field(default_factory=dict)
+    looks: int = 0  # at beats
     before: Callable[[], None] = lambda: None  # called when a dead one is looked into
 
     def join(self, name: str, number: int) -> None:
@@ -74,6 +75,7 @@ class MemoryRoll:
         return sorted(self.beats)
 
     def read_beat(self, name: str) -> int | None:
+        self.looks += 1
         return self.beats.get(name)
 
     def read_joined(self, name: str) -> int:

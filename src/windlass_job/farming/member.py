@@ -1,15 +1,15 @@
-"""A worker's life in the ledger: it claims, beats, looks after its neighbour, gives back and leaves.
+"""A worker's life in the ledger: it claims, beats, looks after its neighbours, gives back and leaves.
 
-Whoever stands behind a worker in their order looks at its heartbeat, so that a look costs the same however many there
-are. One that has not beaten for long is sealed: what it had is given back.
+One that has not beaten for long is sealed: what it had is given back.
 """
 
 import time
-from typing import Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Callable, Iterator, List, Optional, Tuple
 
 from windlass_job.farming import ledger, sealing, sizes
 from windlass_job.farming.entries import Change, Ledger
 from windlass_job.farming.ledger import NOTHING, State, Told
+from windlass_job.farming.neighbours import Neighbours
 from windlass_job.farming.ranges import Range
 from windlass_job.farming.roll import DiskRoll, Timing, make_timing
 
@@ -37,12 +37,10 @@ class Member:
         self.name = name
         self.state = ledger.EMPTY
         self.ended = NOTHING  # what this worker has ended so far: its entries tell it
-        self.is_neighbour_well = True  # as far as is known
         self._told = self._telling = NOTHING
         self._book, self._roll, self._clock = book, roll, clock
         self._retries, self._expected = retries, expected
-        self._timing = timing or make_timing()
-        self._quiet: "Dict[str, Tuple[int, float]]" = {}  # a neighbour's last beat, and since when
+        self._neighbours = Neighbours(roll, timing or make_timing(), clock)
         self._names: "List[str]" = [name]
         self._list_at = 0.0
         self._is_wanting = False
@@ -64,7 +62,7 @@ class Member:
             self._roll.join(self.name, 0)  # somebody removed the file, and nobody sealed us
         if self._clock() >= self._list_at:
             self._list()
-        self.look_after_neighbour()
+        self.look_after_neighbours()
 
     def show_life(self) -> None:
         """While a disk is waited for that is full, or fails."""
@@ -139,25 +137,21 @@ class Member:
 
     # ---- the others ----
 
-    def look_after_neighbour(self) -> None:
-        """Whoever is dead is sealed, and then the next one is looked at."""
+    def look_after_neighbours(self) -> None:
+        """Whoever is dead is sealed, and then the next ones are looked at."""
         while True:
-            neighbour = self._find_neighbour()
-            if neighbour is None:
-                self.is_neighbour_well = True
+            seen = self._neighbours.look(self._list_others())
+            for name in seen.dead:
+                self.seal(name)
+                self.show_life()
+            if not seen.dead and not seen.left:
                 return
-            beat, now = self._roll.read_beat(neighbour), self._clock()
-            if beat is not None:
-                before, since = self._quiet.get(neighbour, (None, now))
-                if before != beat:
-                    self._quiet = {neighbour: (beat, now)}
-                    self.is_neighbour_well = before is not None
-                    return
-                if now - since < self._timing.dead_after_s:
-                    self.is_neighbour_well = now - since < 2 * self._timing.beat_s and self.is_neighbour_well
-                    return
-                self.seal(neighbour)
             self._list()
+
+    @property
+    def is_neighbour_well(self) -> bool:
+        """As far as is known."""
+        return self._neighbours.is_first_well
 
     def seal(self, who: str) -> None:
         """What it had and did not end is for others now."""
@@ -183,10 +177,10 @@ class Member:
                 self.show_life()
             yield line
 
-    def _find_neighbour(self) -> "Optional[str]":
-        others = [name for name in self._names if name != self.name]
-        behind = [name for name in others if name > self.name]
-        return next(iter(behind or others), None)
+    def _list_others(self) -> "List[str]":
+        """In their order, from this one on and round again."""
+        behind = [name for name in self._names if name > self.name]
+        return behind + [name for name in self._names if name < self.name]
 
     # ---- the ledger ----
 
