@@ -32,6 +32,8 @@ def test_a_name_tells_none(name: str) -> None:
         f"export GITHUB_PAT={VALUE}",
         f"train.py --api-key {VALUE} --lr 1",
         f"train.py --token={VALUE}",
+        f"train.py --api-key '{VALUE}' --lr 1",
+        f'train.py --api-key "{VALUE}"',
         f"https://x/y?access_token={VALUE}&page=1",
         f"Authorization: Bearer {VALUE}",
         f"passwd: {VALUE}",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -15,6 +16,7 @@ from windlass.app.session import Session
 from windlass.app.watching.reading_gauges import GaugeReader
 from windlass.app.watching.reading_runs import RunReader
 from windlass.app.watching.watch import Watch
+from windlass.core.ending.hiding import find_values, hide
 from windlass.core.spending.amounts import format_amount
 from windlass.core.watching.ansi import strip
 from windlass.core.watching.metrics import shorten_name
@@ -36,7 +38,8 @@ class Desk:
         self.services = Services(open_session)
         self.reader = RunReader(watch)
         self.gauges = GaugeReader(watch)
-        self._templates = _load_templates()
+        self._secrets = find_values(watch.session.environ)
+        self._templates = _load_templates(self._finalize)
 
     def show(
         self, request: Request, template: str, values: Mapping[str, Any], *, status: int = 200, live: str | None = None
@@ -48,7 +51,7 @@ class Desk:
             "now": now,
             "path": request.url.path,
             "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
-            "form_key": keys.form,
+            "form_key": Markup(keys.form),  # its letters come by chance, and may look like a secret
             "theme": self.find_theme(request),
             "live": live,
             "has_vendor": (VENDOR / "htmx.min.js").exists(),
@@ -57,6 +60,14 @@ class Desk:
         }
         text = self._templates.get_template(template).render({**shared, **values})
         return HTMLResponse(text, status_code=status)
+
+    def hide(self, text: str) -> str:
+        """What others wrote, without what is called a password, a key or a token."""
+        return hide(text, self._secrets)
+
+    def _finalize(self, value: object) -> object:
+        """Every text that a template shows comes by here; what must stand as it is goes by `|e`."""
+        return self.hide(value) if type(value) is str else value
 
     def find_theme(self, request: Request) -> str:
         given = request.cookies.get(_THEME_COOKIE, "auto")
@@ -70,10 +81,11 @@ class Desk:
         self.watch.attend(f"page {request.url.path}", runs)
 
 
-def _load_templates() -> jinja2.Environment:
+def _load_templates(finalize: Callable[[object], object]) -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("windlass.web"),
         autoescape=True,
+        finalize=finalize,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

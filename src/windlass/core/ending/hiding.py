@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from windlass.core.secret_words import HIDDEN, hide_secrets
 from windlass.core.shell import quote
@@ -19,7 +20,10 @@ _ASSIGNED = re.compile(
     r"""(?x) (?<!\w) (?P<name>[A-Za-z_][\w-]{1,80}) (?:\\?["'])? [ ]{0,3} (?:=|:(?!//)) [ ]{0,3}
         (?: (?P<quote>\\?["']) (?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n\\]))*) | (?P<bare>[^\s"'&;,)}\]]+) )"""
 )
-_AS_OPTION = re.compile(r"--(?P<name>[\w-]{2,80})[ \t]+(?P<bare>(?!-)[^\s\"'&;|]+)")
+_AS_OPTION = re.compile(
+    r"""(?x) --(?P<name>[\w-]{2,80}) [ \t]+
+        (?: (?P<quote>\\?["']) (?P<quoted>(?:(?!(?P=quote))[^\n])*) | (?P<bare>(?!-)[^\s"'&;|]+) )"""
+)
 _HEADER = re.compile(
     r"(?i)(?<!\w)(?:proxy-)?authorization[\"']?:[ ]*[\"']?(?:(?:basic|bearer|token)[ ]+)?(?P<bare>[^\s\"',]+)"
 )
@@ -54,8 +58,7 @@ def find_in_settings(text: str) -> frozenset[str]:
 
 def hide(text: str, values: Iterable[str]) -> str:
     """The text without these values wherever they stand, without what is named a secret, and without known shapes."""
-    spellings = {word for value in values if len(value) >= _SHORTEST for word in _spell(value)}
-    for word in sorted(spellings, key=len, reverse=True):
+    for word in _list_spellings(frozenset(values)):
         text = text.replace(word, HIDDEN)
     pieces, last = [], 0
     for begin, end in _find_spans(text):
@@ -63,6 +66,12 @@ def hide(text: str, values: Iterable[str]) -> str:
             pieces += [text[last:begin], HIDDEN]
             last = end
     return hide_secrets("".join([*pieces, text[last:]]))
+
+
+@lru_cache(maxsize=8)
+def _list_spellings(values: frozenset[str]) -> tuple[str, ...]:
+    spellings = {word for value in values if len(value) >= _SHORTEST for word in _spell(value)}
+    return tuple(sorted(spellings, key=len, reverse=True))
 
 
 def _spell(value: str) -> Iterator[str]:
@@ -81,13 +90,10 @@ def _spell(value: str) -> Iterator[str]:
 
 def _find_spans(text: str) -> list[tuple[int, int]]:
     found = []
-    for match in _ASSIGNED.finditer(text):
+    for match in (*_ASSIGNED.finditer(text), *_AS_OPTION.finditer(text)):
         group = "bare" if match["quote"] is None else "quoted"
         if names_a_secret(match["name"]) and match[group] and not _is_reference(match[group]):
             found.append(match.span(group))
-    for match in _AS_OPTION.finditer(text):
-        if names_a_secret(match["name"]) and not _is_reference(match["bare"]):
-            found.append(match.span("bare"))
     found += [match.span("bare") for match in _HEADER.finditer(text) if not _is_reference(match["bare"])]
     return sorted(found, key=lambda span: (span[0], -span[1]))
 

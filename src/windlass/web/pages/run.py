@@ -52,9 +52,8 @@ def show(desk: Desk, request: Request) -> Response:
         "has_diff": bool(seen.index.files.get(wire.DIFF) and seen.index.files[wire.DIFF].size),
         "cost": count_so_far(desk.watch.session, record),
         "past": load_past(desk.watch.session, record.site, seen.plan.partition if seen.plan else None),
-        "command": desk.reader.hide(record.command),
         "openables": [one for one in OPENABLES.values() if one.is_for(record) or desk.services.find(record, one.kind)],
-        "notes": [(one.time, desk.reader.hide(one.text)) for one in reversed(record.notes)],
+        "notes": [(one.time, one.text) for one in reversed(record.notes)],
     }
     return desk.show(request, "run.html", values, live="" if record.state.is_final else record.run_id)
 

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from windlass.app.sweeps.looking import look_at_sweep
 from windlass.core.drawing.marks import THEMES
+from windlass.core.sweep.hiding import hide_in_sweep
 from windlass.core.sweep.pictures import draw_history, draw_trials, summarize_history, summarize_trials
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.tables import format_csv
@@ -79,7 +80,7 @@ def _load(desk: Desk, request: Request) -> SweepSeen:
     seen = load_seen(folders, name) if "/" not in name and not name.startswith(".") else None
     if seen is None:
         raise NotFound(f"no sweep {name[:100]!r} was looked at from here", hint="windlass sweep show SWEEP")
-    return seen
+    return hide_in_sweep(seen, desk.hide)
 
 
 def _draw(desk: Desk, request: Request, draw: Callable[..., str]) -> Response:
