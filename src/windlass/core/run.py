@@ -87,6 +87,7 @@ class Environment:
     container: str | None = None  # docker://IMAGE, a .sif or .def, or a folder at the site
     binds: tuple[str, ...] = ()  # folders that the container sees besides those it needs, as FROM or FROM:TO
     build: BuildPlace = BuildPlace.LOGIN  # where it is built
+    build_time: timedelta | None = None  # of the job that builds it; default: an hour
     pack: bool = False  # as one file, which every node unpacks on its own disk
     activate: str | None = None  # a shell line of your own, run last and inside of what stands above
 

@@ -58,10 +58,17 @@ def load_run_spec(
 def load_wanted_environment(
     project: Path, site_name: str | None, environ: Mapping[str, str], flags: Sequence[Flag] = ()
 ) -> Environment:
-    """[environment] alone: of a project whose windlass.toml has no command too, because it holds only notebooks."""
+    """[environment] alone."""
+    return load_spec_without_command(project, site_name, environ, flags).environment
+
+
+def load_spec_without_command(
+    project: Path, site_name: str | None, environ: Mapping[str, str], flags: Sequence[Flag] = ()
+) -> RunSpec:
+    """All but the command: of a project whose windlass.toml has none too, because it holds only notebooks."""
     if not any(flag.key == _COMMAND.key for flag in flags):
         flags = (*flags, _COMMAND)
-    return load_run_spec(project, site_name, environ, flags)[0].environment
+    return load_run_spec(project, site_name, environ, flags)[0]
 
 
 def load_settings(

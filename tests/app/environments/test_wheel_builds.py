@@ -128,6 +128,30 @@ def test_nodes_that_reach_no_index_make_it_from_wheels_that_the_laptop_sends(
     assert f"trained with 2.1 {local}/windlass-{record.job_id}/windlass-venv-" in said
 
 
+def test_a_job_that_reaches_no_index_builds_it_from_wheels_that_the_laptop_sends(
+    session: Session, project: Path, places: Places, tmp_path: Path
+) -> None:
+    """Though the login node reaches one."""
+    make_wheel(tmp_path / "index" / "net", "net", "2.1")
+    text = f'root = "{places.home}/root"\n[software]\nslurm_path = "@pocket"\n'
+    rules = "[rules]\npoll_s = 1\nlogin_internet = true\ncompute_internet = false\n"
+    add_site("behind", f"{text}{rules}", find_folders(os.environ))
+    (project / "windlass.toml").write_text(f'{_RUN_FILE}build = "job"\n[resources]\ntime = "2m"\n')
+    (project / "train.py").write_text("import net\nprint('trained with', net.version)\n")
+
+    with serve_index(tmp_path / "index") as address:
+        (project / "requirements.txt").write_text(f"-i {address}\nnet==2.1\n")
+        planned = api.plan(project, on="behind", session=session)
+        record = api.run(project, on="behind", session=session)
+    said = api.logs(api.wait(record, session=session), session=session).decode()
+
+    assert "trained with 2.1" in said
+    assert planned.environment is not None
+    assert [(one.value, one.why) for one in planned.environment.reasons] == [
+        ("laptop", "compute nodes of behind are not known to have internet")
+    ]
+
+
 def test_a_wheel_that_is_not_what_was_locked_is_not_sent(session: Session, project: Path, tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "index" / "net", "net", "2.1")
     with serve_index(tmp_path / "index") as address:

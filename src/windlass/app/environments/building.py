@@ -1,13 +1,9 @@
-"""Building an environment at a site: on the login node, where it goes on without us, or as a job of its own."""
+"""Building an environment at a site: on the login node, where it goes on without us."""
 
 import base64
 import json
-import shlex
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from windlass.app.session import Session
 from windlass.app.working import LongWork, follow_there
@@ -20,14 +16,9 @@ from windlass.edges.host import Json
 from windlass.edges.site_work import Look, fetch_root
 from windlass.environments import KINDS
 from windlass.errors import DiskFull, EnvironmentFailed, Interrupted, PlanError, WindlassError
-from windlass_job import wire
-
-if TYPE_CHECKING:
-    from windlass.core.record import RunRecord
 
 Tell = Callable[[int, str], None]  # how many lines it has said, and the last of them
 
-_JOB_TIME = "1h"
 _KINDS: dict[str, type[WindlassError]] = {"no-space": DiskFull, "stopped": Interrupted}
 _NOT_THERE = ("No matching distribution found", "Could not find a version")  # pip's words
 _HINTS = {
@@ -66,26 +57,6 @@ def build_environment(
     return read_built(site, recipe, follow_there(session, site, work))
 
 
-def build_as_job(
-    session: Session, site: Site, recipe: Recipe, *, time_limit: str = _JOB_TIME, again: bool = False
-) -> "RunRecord":
-    """The same as an ordinary run, for what is too much for a login node. It is in the queue when this returns."""
-    from windlass.app.planning import Wanted, plan_run
-    from windlass.app.running import start_run
-    from windlass.core.toml.layers import Flag
-
-    request = prepare_request(session, site, recipe, again=again, in_job=True)
-    zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
-    # In a file, not in the command: a list of packages may be longer than a command can be.
-    command = f"{shlex.quote(site.software.python)} -I {zipped} {wire.WORK_VERB} --request-file build.json"
-    settings = {"run.name": f"build-{recipe.kind}", "run.command": command, "resources.time": time_limit}
-    flags = tuple(Flag(key=key, value=value, option=key) for key, value in settings.items())
-    with tempfile.TemporaryDirectory(prefix="windlass-build-") as project:
-        Path(project, "build.json").write_text(json.dumps(request, sort_keys=True), encoding="utf-8")
-        wanted = Wanted(project=Path(project), site=site.name, flags=flags, enters=False)
-        return start_run(session, plan_run(session, wanted))
-
-
 def prepare_request(session: Session, site: Site, recipe: Recipe, *, again: bool = False, in_job: bool = False) -> Json:
     """With where its packages come from decided, and what must be sent for it sent."""
     if recipe.existing is not None:
@@ -97,7 +68,7 @@ def prepare_request(session: Session, site: Site, recipe: Recipe, *, again: bool
         from windlass.app.environments.pythons import refuse_other_python
 
         refuse_other_python(session, site, recipe)
-    build = KINDS[recipe.kind].make_build(_choose_wheels(session, site, recipe), site)
+    build = KINDS[recipe.kind].make_build(_choose_wheels(session, site, recipe, in_job=in_job), site)
     place, reaches = ("compute", site.rules.compute_internet) if in_job else ("login", site.rules.login_internet)
     if build.needs_internet and reaches is False:
         raise EnvironmentFailed(
@@ -109,10 +80,10 @@ def prepare_request(session: Session, site: Site, recipe: Recipe, *, again: bool
     return make_request(fetch_root(session.host(site), site), recipe, build, again=again)
 
 
-def _choose_wheels(session: Session, site: Site, recipe: Recipe) -> Recipe:
+def _choose_wheels(session: Session, site: Site, recipe: Recipe, *, in_job: bool) -> Recipe:
     if not KINDS[recipe.kind].takes_wheels:
         return recipe
-    from windlass.app.environments.wheels import choose_wheels
+    from windlass.app.environments.wheels import choose_wheels, choose_wheels_in_jobs
 
     wanted = Environment(
         modules=recipe.modules,
@@ -120,7 +91,7 @@ def _choose_wheels(session: Session, site: Site, recipe: Recipe) -> Recipe:
         wheels=Wheels(recipe.settings["wheels"]),
         python=recipe.settings["python"] or None,
     )
-    chosen = choose_wheels(session, site, wanted)
+    chosen = choose_wheels_in_jobs(site, wanted.wheels) if in_job else choose_wheels(session, site, wanted)
     session.tell(f"packages: {chosen.reason}")
     if chosen.wheels is Wheels.LAPTOP:
         from windlass.app.environments.wheels_sent import bring_wheels

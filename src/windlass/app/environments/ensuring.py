@@ -1,11 +1,9 @@
 """Before a run is submitted: its environment is built where it is missing, and packed where that is wanted."""
 
-from windlass.app.environments.building import Tell, build_as_job, build_environment
-from windlass.app.following import wait
+from windlass.app.environments.building import Tell, build_environment
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.session import Session
 from windlass.core.environment import EnvironmentSeen
-from windlass.core.record import RunState
 from windlass.core.run import BuildPlace, Wheels
 from windlass.core.site import Site
 from windlass.errors import EnvironmentFailed
@@ -44,15 +42,11 @@ def _build(session: Session, planned: Planned, seen: EnvironmentSeen, progress: 
     if planned.spec.environment.build is not BuildPlace.JOB:
         build_environment(session, site, recipe, again=seen.damage is not None, progress=progress)
         return
-    record = build_as_job(session, site, recipe, again=seen.damage is not None)
+    from windlass.app.environments.building_by_job import await_build, build_as_job
+
+    record = build_as_job(session, site, recipe, planned.spec, again=seen.damage is not None)
     session.tell(f"building   as run {record.run_id}, job {record.job_id}: waiting for it")
-    ended = wait(session, record)
-    if ended.state is not RunState.DONE:
-        raise EnvironmentFailed(
-            f"{recipe.id} could not be built at {site.name}: the job that builds it ended as {ended.state}",
-            hint=f"windlass logs {record.run_id}",
-            done="nothing was submitted; an environment that was built before is as it was",
-        )
+    await_build(session, site, recipe, record)
 
 
 def _refuse_missing(planned: Planned) -> None:

@@ -19,7 +19,7 @@ from windlass.core.environment import (
 )
 from windlass.core.facts import Facts
 from windlass.core.plan import Reason
-from windlass.core.run import BuildPlace, Environment, Wheels
+from windlass.core.run import BuildPlace, Environment, RunSpec, Wheels
 from windlass.core.site import Site
 from windlass.edges.environments import fetch_built, fetch_own_python, fetch_place, find_damage
 from windlass.environments import KINDS
@@ -111,17 +111,12 @@ def _explain_wheels(
     session: Session, site: Site, environment: Environment, seen: EnvironmentSeen
 ) -> tuple[Reason, ...]:
     """Where the packages will come from, where the user left it open."""
-    if seen.recipe.is_made_by_jobs and seen.recipe.wheels is not None:
-        why = {
-            Wheels.WHEELHOUSE: f"{site.name} has wheels of its own: {site.software.wheelhouse}",
-            Wheels.PYPI: f"compute nodes of {site.name} have internet",
-        }.get(seen.recipe.wheels, f"compute nodes of {site.name} are not known to have internet")
-        return (Reason(field="wheels", value=seen.recipe.wheels.value, why=why),)
-    if not seen.is_missing:
+    if not seen.is_missing and not seen.recipe.is_made_by_jobs:
         return ()
-    from windlass.app.environments.wheels import choose_wheels
+    from windlass.app.environments.wheels import choose_wheels, choose_wheels_in_jobs
 
-    chosen = choose_wheels(session, site, environment)
+    is_in_jobs = environment.build is not BuildPlace.LOGIN
+    chosen = choose_wheels_in_jobs(site, Wheels.AUTO) if is_in_jobs else choose_wheels(session, site, environment)
     return (Reason(field="wheels", value=chosen.wheels.value, why=chosen.reason),)
 
 
@@ -163,16 +158,21 @@ def _refuse_on_nodes(kind: Kind) -> None:
 
 def load_recipe(session: Session, wanted: "Wanted") -> Recipe:
     """Of a project, as a run of it would want it; one that wants none is refused."""
-    from windlass.edges.settings import load_wanted_environment
+    return load_wish(session, wanted)[1]
 
-    environment = load_wanted_environment(wanted.project, wanted.site, session.environ, wanted.flags)
-    recipe = read_recipe(environment, session.site(wanted.site), wanted.project)
+
+def load_wish(session: Session, wanted: "Wanted") -> tuple[RunSpec, Recipe]:
+    """The same, and what else the run file says: with which account and where a job builds it."""
+    from windlass.edges.settings import load_spec_without_command
+
+    spec = load_spec_without_command(wanted.project, wanted.site, session.environ, wanted.flags)
+    recipe = read_recipe(spec.environment, session.site(wanted.site), wanted.project)
     if recipe is None:
         raise UsageError(
             f"the run in {wanted.project} asks for no environment that could be built",
             hint='[environment]\nvenv = "requirements.txt"',
         )
-    return recipe
+    return spec, recipe
 
 
 def make_reader(project: Path) -> ReadFile:

@@ -17,6 +17,7 @@ from windlass.core.wheels.platform import Platform, make_platform
 from windlass.core.wheels.requirements import read_requirements
 from windlass.edges.settings import RUN_FILE, load_wanted_environment
 from windlass.edges.site_wheels import SitePython, SiteWheels, fetch_needs, fetch_reach, fetch_site_wheels
+from windlass.environments.venv_on_nodes import choose_wheels_of_nodes
 from windlass.errors import EnvironmentFailed, UsageError
 
 INDEX = "https://pypi.org"
@@ -152,6 +153,19 @@ def choose_wheels(session: Session, site: Site, environment: Environment, *, ind
     return Chosen(
         wheels=Wheels.LAPTOP, reason=f"the login node of {site.name} did not reach PyPI within {_REACH_S:.0f} s"
     )
+
+
+def choose_wheels_in_jobs(site: Site, asked: Wheels) -> Chosen:
+    """The same where a compute node installs them, whatever the login node reaches."""
+    chosen = choose_wheels_of_nodes(asked, site)
+    if asked is not Wheels.AUTO:
+        return Chosen(wheels=chosen, reason="as you say")
+    reasons = {
+        Wheels.WHEELHOUSE: f"{site.name} has wheels of its own: {site.software.wheelhouse}",
+        Wheels.PYPI: f"compute nodes of {site.name} have internet",
+        Wheels.LAPTOP: f"compute nodes of {site.name} are not known to have internet",
+    }
+    return Chosen(wheels=chosen, reason=reasons[chosen])
 
 
 def _ask_reach(session: Session, site: Site, index: str) -> bool | None:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from windlass.app.environments.registry import Removable
     from windlass.app.session import Session
     from windlass.core.environment import Recipe
+    from windlass.core.record import RunRecord
     from windlass.core.site import Site
+    from windlass.core.toml.layers import Flag
 
 _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
 
@@ -46,11 +48,13 @@ def command() -> None:
 @click.command("build")
 @_ON
 @click.option("--again", is_flag=True, help="Also where it is built already.")
-@click.option("--as-job", is_flag=True, help="As a short job, where login nodes allow no long work.")
-@click.option("--time", "time_limit", metavar="TIME", default="1h", show_default=True, help="Of that job.")
+@click.option("--as-job", is_flag=True, help='As a short job, as with build = "job" in windlass.toml.')
+@click.option("--time", "time_text", metavar="TIME", help="Of that job; default: build_time of windlass.toml, or 1h.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting, such as environment.python=3.11.")
 @click.pass_obj
-def build(output: Output, /, site_name: str | None, again: bool, as_job: bool, time_limit: str, **values: Any) -> None:
+def build(
+    output: Output, /, site_name: str | None, again: bool, as_job: bool, time_text: str | None, **values: Any
+) -> None:
     """Build the environment of this project at a site. Ctrl-C stops it there too.
 
     It is built aside: one that was built before works until the new one is whole, and after a failure.
@@ -61,11 +65,16 @@ def build(output: Output, /, site_name: str | None, again: bool, as_job: bool, t
       windlass env build --on narval --again     with the newest packages that its files allow
       windlass env build --on narval --as-job
     """
-    from windlass.app.environments.building import build_as_job, build_environment, find_built
+    from windlass.app.environments.building import build_environment, find_built
+    from windlass.app.environments.building_by_job import build_as_job
+    from windlass.app.environments.seen import load_wish
     from windlass.cli.env_words import BuildLines, format_built, format_since
+    from windlass.core.run import BuildPlace
 
     with open_session(output) as session:
-        site, recipe = _read_recipe(session, site_name, values)
+        wanted = read_wanted(site_name, (*take_flags(values), *_read_time(time_text)))
+        site = session.site(wanted.site)
+        spec, recipe = load_wish(session, wanted)
         found = None if again else find_built(session, site, recipe)
         if found is not None:
             output.tell(f"there      {format_built(found)}; {format_since(found, session.clock())}")
@@ -73,11 +82,9 @@ def build(output: Output, /, site_name: str | None, again: bool, as_job: bool, t
             if output.as_json:
                 output.show_json({"environment": found, "is_new": False})
             return
-        if as_job:
-            record = build_as_job(session, site, recipe, time_limit=time_limit, again=again)
-            output.tell(f"submitted  run {record.run_id}, job {record.job_id} at {site.name} builds {recipe.id}")
-            if output.as_json:
-                output.show_json({"run": record})
+        if as_job or spec.environment.build is BuildPlace.JOB:
+            record = build_as_job(session, site, recipe, spec, again=again)
+            _tell_job(output, record, recipe)
             return
         output.tell(f"building   {recipe.id} at {site.name}")
         with BuildLines(output) as lines:
@@ -86,6 +93,19 @@ def build(output: Output, /, site_name: str | None, again: bool, as_job: bool, t
         output.show_json({"environment": built, "is_new": True})
         return
     output.tell(f"built      {format_built(built)}")
+
+
+def _read_time(text: str | None) -> "tuple[Flag, ...]":
+    from windlass.core.toml.layers import Flag
+
+    return (Flag(key="environment.build_time", value=text, option="--time"),) if text else ()
+
+
+def _tell_job(output: Output, record: "RunRecord", recipe: "Recipe") -> None:
+    output.tell(f"submitted  run {record.run_id}, job {record.job_id} at {record.site} builds {recipe.id}")
+    output.tell(f"next: windlass wait {record.run_id}")
+    if output.as_json:
+        output.show_json({"run": record})
 
 
 @click.command("show")

@@ -112,6 +112,7 @@ ENVIRONMENT: dict[str, Shape] = {
     "container": line(),
     "binds": Many(item=line()),
     "build": choice(BuildPlace),
+    "build_time": duration(),
     "pack": flag(),
     "activate": text(),
 }
