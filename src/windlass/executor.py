@@ -60,7 +60,7 @@ class Executor(futures.Executor):
         """
         if workers is not None and workers < 1:
             raise ValueError("workers must be at least 1")
-        given = {"name": name, "time": time}
+        given = {"name": name, "farm__pilot_time": time}
         settings |= {key: value for key, value in given.items() if value is not None}
         needs = FarmNeeds(
             cpus=cpus,

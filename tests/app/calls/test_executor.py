@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, as_completed
 from concurrent.futures import wait as wait_for
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.app.conftest import ENGINES
 from windlass.app.calls.outcomes import RemoteTraceback
 from windlass.app.fetching import fetch_run
 from windlass.app.following import wait
+from windlass.app.plans import load_plan
 from windlass.app.session import Session
 from windlass.errors import CallFailed, NotFound, NotSendable, OtherPython, PilotsGone, ResultNotReadable
 
@@ -185,6 +187,11 @@ def test_jobs_that_run_nothing_are_not_sent_for_ever(session: Session, project: 
 
         with pytest.raises(PilotsGone, match="without having run a call"):
             future.result(120)
+
+
+@HERE_ONLY
+def test_a_job_has_the_time_that_was_asked_for(executor: windlass.Executor, session: Session) -> None:
+    assert load_plan(session, executor.record).total_time == timedelta(minutes=10)
 
 
 @HERE_ONLY

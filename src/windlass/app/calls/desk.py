@@ -4,25 +4,24 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import InvalidStateError
 from dataclasses import dataclass
-from typing import Any
 
 from windlass.app.calls.future import CallFuture
-from windlass.app.calls.outcomes import make_failure, read_error, read_value
+from windlass.app.calls.outcomes import make_failure, read_error
 from windlass.app.calls.packing import Call, make_cloudpickle_zip
+from windlass.app.calls.settling import explain, settle, settle_content
 from windlass.app.calls.streams import News, Streams
 from windlass.app.farms.adding import add_tasks, make_addition
 from windlass.app.farms.asking import ask_farm
 from windlass.app.farms.output import load_output
 from windlass.app.farms.steering import close_farm, stop_tasks
+from windlass.app.patience import PASSES, Patience
 from windlass.app.session import Session
 from windlass.core.farm.values import CALLS
 from windlass.core.record import RunRecord
-from windlass.errors import CallFailed, ConnectionLost, HostUnreachable, LoginNeeded, WindlassError
+from windlass.errors import ClusterUnavailable, LoginNeeded, SiteNotReady, WindlassError
 from windlass_job import wire
 from windlass_job.farming import records
-from windlass_job.farming.functions import describe
 
 _MOST_AT_ONCE = 20_000  # calls of one addition
 _MOST_BYTES = 32 << 20
@@ -30,9 +29,10 @@ _MANY = 50  # calls of one addition: then they come in a stream, and the next on
 _STREAM_S = 0.1
 _LEAVING_S = 2.0  # between two tries, at the most, when the program ends
 _SHARE = 4  # at most this part of the time goes into looking and sending: the caller's own work has the rest
-_log = logging.getLogger("concurrent.futures")  # which tells of callbacks that raise
-# The connection may come back, and the laptop wake up.
-_MAY_PASS = (ConnectionLost, HostUnreachable, LoginNeeded)
+_log = logging.getLogger("windlass")
+_MAY_PASS = (*PASSES, LoginNeeded)
+# Calls that are at the site go on there, whatever keeps us from looking at them.
+_KEEPS_FROM_LOOKING = (*_MAY_PASS, SiteNotReady)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +88,8 @@ class Desk:
         self._is_ending = self._closes = False
         self._is_leaving = False  # the program ends: nothing is done but sending
         self.problem: WindlassError | None = None  # why the site does not answer now
+        self._patience = Patience(tell=_log.warning)
+        self._patience_with_pilots = Patience(tell=_log.warning)
         self._thread = threading.Thread(target=self._work, name=f"windlass {record.run_id}", daemon=True)
 
     # ---- for the callers ----
@@ -188,14 +190,16 @@ class Desk:
                 self._change.wait(self._count_wait_s())
             try:
                 self._turn()
+                self._patience.forget()
                 self.problem = None
-            except _MAY_PASS as problem:
+            except _KEEPS_FROM_LOOKING as problem:
                 self.problem = problem
-                self._pause_s = min(_LEAVING_S if self._is_leaving else 60.0, max(1.0, 2 * self._pause_s))
+                pause_s = self._patience.meet(problem)
+                self._pause_s = min(_LEAVING_S, pause_s) if self._is_leaving else pause_s
                 self._look_at = time.monotonic() + self._pause_s
                 self._waiting_since = self._look_at
             except BaseException as problem:  # whatever it is: nobody must wait for ever
-                self._fail_all(problem if isinstance(problem, Exception) else _explain(problem))
+                self._fail_all(explain(problem))
         self._leave()
 
     def _is_finished(self) -> bool:
@@ -237,10 +241,19 @@ class Desk:
             self._look()
         if self._futures and now >= self._pilots_at:
             self._pilots_at = now + self._pace.pilots_s
-            had_news, self._has_news = self._has_news, False
+            self._tend(now)
+
+    def _tend(self, now: float) -> None:
+        """Where Slurm does not answer results come all the same."""
+        had_news, self._has_news = self._has_news, False
+        try:
             problem = self._tend_pilots(had_news)
-            if problem is not None:
-                self._fail_all(problem)
+            self._patience_with_pilots.forget()
+        except ClusterUnavailable as unavailable:
+            self._pilots_at = now + max(self._pace.pilots_s, self._patience_with_pilots.meet(unavailable))
+            return
+        if problem is not None:
+            self._fail_all(problem)
 
     # ---- sending ----
 
@@ -253,16 +266,16 @@ class Desk:
                     self._addition = self._take_waiting()
         if self._addition is None:
             return
-        self._send_functions()
         addition = self._addition
         try:
+            self._send_functions()
             numbers = add_tasks(self._session, self._record, addition.rows, CALLS, name=addition.name)
         except _MAY_PASS:
             raise
         except WindlassError as problem:
             self._addition = None
             for future in addition.futures:
-                _settle(future, problem=problem)
+                settle(future, problem=problem)
             return
         self._take_numbers(addition, numbers)
         is_stream = len(addition.rows) >= _MANY
@@ -334,7 +347,7 @@ class Desk:
                 continue
             future = self._futures.pop(task, None)
             if future is not None:
-                _settle_value(future, content)
+                settle_content(future, content)
         for worker, ended in news.failed:
             error = self._errors.pop((worker, ended.task, ended.attempt), None)
             if not records.is_over(ended, self._retries):
@@ -342,7 +355,7 @@ class Desk:
             future = self._futures.pop(ended.task, None)
             if future is not None:
                 failure = make_failure(ended, self._record.run_id) if error is None else read_error(error[1:])
-                _settle(future, problem=failure)
+                settle(future, problem=failure)
 
     # ---- the end ----
 
@@ -351,7 +364,7 @@ class Desk:
         with self._change:
             self._waiting, self._futures, self._addition, self._stops = [], {}, None, []
         for future in futures:
-            _settle(future, problem=problem)
+            settle(future, problem=problem)
 
     def _leave(self) -> None:
         try:
@@ -361,31 +374,3 @@ class Desk:
             self._session.tell(f"the farm {self._record.run_id} could not be closed: {problem.message}")
         finally:
             self._is_left()
-
-
-def _settle_value(future: CallFuture, content: bytes) -> None:
-    try:
-        value = read_value(memoryview(content)[1:])
-    except WindlassError as problem:
-        _settle(future, problem=problem)
-        return
-    _settle(future, value=value)
-
-
-def _settle(future: CallFuture, *, value: Any = None, problem: BaseException | None = None) -> None:
-    try:
-        if problem is None:
-            future.set_result(value)
-        else:
-            future.set_exception(problem)
-    except InvalidStateError:
-        pass  # it was cancelled
-    except BaseException:  # of a callback that leaves the program; the others' results still come
-        _log.exception("exception calling callback for %r", future)
-
-
-def _explain(problem: BaseException) -> CallFailed:
-    """What would end the caller's program when it is raised there."""
-    made = CallFailed(f"the results of these calls cannot be brought: {describe(problem)}")
-    made.__cause__ = problem
-    return made
