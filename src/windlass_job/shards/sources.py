@@ -1,6 +1,6 @@
 """Where files to pack come from: a folder, a list of paths, a table of paths and labels, or an archive."""
 
-import json
+import codecs
 import os
 import stat
 
@@ -14,17 +14,16 @@ from windlass_job.shards.index import NO_CLASS
 from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.naming import name_below
 from windlass_job.shards.readers import FileReader
-from windlass_job.shards.sorting import Sorter
+from windlass_job.shards.rows import Rows
 from windlass_job.shards.tables import Table, is_table
 from windlass_job.shards.walking import NoFolder, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Tuple
+    from typing import Any, Iterator, List, Optional, Tuple
 
     from windlass_job.shards.told import Told
 
-MOST_CLASSES = 100000  # more labels than that are numbers or sentences: they stay a column
 _TARS = (b".tar", b".tar.gz", b".tgz", b".tar.bz2", b".tbz2", b".tar.xz", b".txz")
 _BATCH = 2000
 
@@ -106,17 +105,19 @@ class FolderSource:
         self._layout = layout
         self.words = layout.words
         # Each with the folder below this one from which its paths count.
-        self._tables = [(Table(os.path.join(self.path, name)), os.path.dirname(name)) for name in layout.tables]
+        self._tables = [self._open_table(name) for name in layout.tables]
         if labels is not None:
-            self._tables = [(Table(os.path.abspath(labels), must_label=True), b"")]
+            self._tables = [(Table(os.path.abspath(labels), self.path, must_label=True), b"")]
         self.classes = tuple(disk.as_text(name) for name in layout.classes)
         self.columns = ()  # type: Tuple[str, ...]
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
         """known: classes that have a number already."""
-        rows = _Rows(scratch)
+        rows = Rows(scratch)
         for table, folder in self._tables:
             rows.add_table(table, folder, self.path, told)
+        must_look = any(table.label_column is not None for table, _ in self._tables)
+        rows.settle(told, lambda path: not must_look or os.path.isfile(os.path.join(self.path, path)))
         found = self._leave_tables(walk(self.path, told, self._follow, scratch))
         if self._tables:
             self.columns = rows.columns
@@ -131,6 +132,10 @@ class FolderSource:
 
     def open_reader(self) -> FileReader:
         return FileReader(self.path)
+
+    def _open_table(self, name: bytes) -> "Tuple[Table, bytes]":
+        path = os.path.join(self.path, name)
+        return Table(path, os.path.dirname(path)), os.path.dirname(name)
 
     def _label(self, found: "Iterator[Any]", told: "Told") -> "Iterator[Batch]":
         depth = self._layout.depth
@@ -151,10 +156,10 @@ class FolderSource:
                 names, sizes, mtimes = ([values[at] for at in kept] for values in (names, sizes, mtimes))
             yield names, sizes, mtimes
 
-    def _join(self, found: "Iterator[Any]", rows: "_Rows", told: "Told") -> "Iterator[Batch]":
+    def _join(self, found: "Iterator[Any]", rows: "Rows", told: "Told") -> "Iterator[Batch]":
         """Both are in the order of names."""
         numbers = {name: number for number, name in enumerate(self.classes)}
-        merged = rows.iterate(told)
+        merged = rows.iterate()
         row = next(merged, None)
         for batch in found:
             if not isinstance(batch, Batch):
@@ -191,19 +196,23 @@ class RowSource:
         return FileReader(self._base)
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
-        rows = _Rows(scratch)
+        rows = Rows(scratch)
         self._fill(rows, told)
+        rows.settle(told, self._is_there)
         self.columns = rows.columns
         self.classes = number_classes(rows.labels, known)
         return self._look(rows, told)
 
-    def _fill(self, rows: "_Rows", told: "Told") -> None:
+    def _fill(self, rows: "Rows", told: "Told") -> None:
         raise NotImplementedError
 
-    def _look(self, rows: "_Rows", told: "Told") -> "Iterator[Batch]":
+    def _is_there(self, path: bytes) -> bool:
+        return os.path.isfile(os.path.join(self._base, path))
+
+    def _look(self, rows: "Rows", told: "Told") -> "Iterator[Batch]":
         numbers = {name: number for number, name in enumerate(self.classes)}
         lists = [[], [], [], [], [], []]  # type: List[List[Any]]
-        for name, path, label, columns in rows.iterate(told):
+        for name, path, label, columns in rows.iterate():
             seen = _look_at(os.path.join(self._base, path), name, told)
             if seen is None:
                 continue
@@ -221,62 +230,20 @@ class RowSource:
 class ListSource(RowSource):
     """Paths, one a line, or with NUL between them; relative ones count from the list's own folder."""
 
-    def _fill(self, rows: "_Rows", told: "Told") -> None:
+    def _fill(self, rows: "Rows", told: "Told") -> None:
         for path in _read_list(self.path):
             rows.add(path, self._base, None, {}, told)
 
+    def _is_there(self, path: bytes) -> bool:
+        return True  # there are no labels: it is looked at once, later
+
 
 class TableSource(RowSource):
-    def _fill(self, rows: "_Rows", told: "Told") -> None:
-        rows.add_table(Table(self.path), b"", self._base, told)
+    def _fill(self, rows: "Rows", told: "Told") -> None:
+        rows.add_table(Table(self.path, self._base), b"", self._base, told)
 
 
 KINDS = {"list": ListSource, "table": TableSource, "tar": TarSource, "zip": ZipSource}
-
-
-class _Rows:
-    """Rows sorted by the names of their files."""
-
-    def __init__(self, scratch: "Optional[bytes]") -> None:
-        self._sorter = Sorter(scratch)
-        self.labels = set()  # type: set[str]
-        self.columns = ()  # type: Tuple[str, ...]
-
-    def add_table(self, table: Table, folder: bytes, base: bytes, told: "Told") -> None:
-        """folder: where below `base` its paths begin."""
-        self.columns += tuple(name for name in table.columns if name not in self.columns)
-        for path, label, columns in table.iterate():
-            self.add(os.path.join(folder, path), base, label, columns, told)
-        if len(self.labels) > MOST_CLASSES:
-            self.labels = set()
-
-    def add(self, path: bytes, base: bytes, label: "Optional[str]", columns: "Dict[str, Any]", told: "Told") -> None:
-        name = name_below(path, base)
-        if name is None:
-            told.add(words.REFUSED_NAME, path)
-            return
-        if label is not None:
-            self.labels.add(label)
-        path = name if os.path.normpath(path) == name else path
-        self._sorter.add(name, json.dumps([disk.as_text(path), label, columns]).encode("ascii"))
-
-    def iterate(self, told: "Told") -> "Iterator[Tuple[bytes, bytes, Optional[str], Dict[str, Any]]]":
-        """Of several rows about one file the last."""
-        before = None  # type: Optional[Tuple[bytes, bytes]]
-        for record in self._sorter.iterate():
-            if before is not None:
-                if before[0] != record[0]:
-                    yield _read_row(*before)
-                else:
-                    told.add(words.TWICE, record[0])
-            before = record
-        if before is not None:
-            yield _read_row(*before)
-
-
-def _read_row(name: bytes, value: bytes) -> "Tuple[bytes, bytes, Optional[str], Dict[str, Any]]":
-    path, label, columns = json.loads(value.decode("ascii"))
-    return name, disk.as_path(path), label, columns
 
 
 def _make_batch(lists: "List[List[Any]]") -> Batch:
@@ -298,8 +265,9 @@ def _look_at(path: bytes, name: bytes, told: "Told") -> "Optional[os.stat_result
 
 def _read_list(path: bytes) -> "Iterator[bytes]":
     with open(path, "rb") as file:
-        between = b"\0" if b"\0" in file.read(1 << 16) else b"\n"
-        file.seek(0)
+        start = file.read(1 << 16)
+        between = b"\0" if b"\0" in start else b"\r\n" if b"\r\n" in start else b"\n"
+        file.seek(len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0)
         rest = b""
         while True:
             more = file.read(1 << 16)

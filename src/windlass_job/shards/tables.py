@@ -1,6 +1,7 @@
 """Rows about files: paths with labels and further columns, from CSV, TSV or JSON lines."""
 
 import csv
+import itertools
 import json
 import os
 
@@ -13,8 +14,25 @@ if TYPE_CHECKING:
     # path, label, the other columns
     Row = Tuple[bytes, Optional[str], Dict[str, Any]]
 
-PATHS = ("file_name", "filename", "file", "path", "filepath", "file_path", "image", "image_path", "img", "audio")
-LABELS = ("label", "labels", "class", "class_name", "target", "category")
+PATHS = (
+    "file_name",
+    "filename",
+    "file",
+    "path",
+    "filepath",
+    "file_path",
+    "relative_path",
+    "image",
+    "image_path",
+    "image_file",
+    "image_name",
+    "img",
+    "img_path",
+    "audio",
+    "audio_path",
+)
+LABELS = ("label", "labels", "label_name", "class", "class_name", "class_id", "target", "category")
+_LOOKED_AT = 50  # rows, where the first one says nothing that is known
 
 
 class TableUnreadable(ValueError):
@@ -24,26 +42,21 @@ class TableUnreadable(ValueError):
 class Table:
     """A table on disk; its head is read at once, its rows one by one as they are asked for."""
 
-    def __init__(
-        self,
-        path: bytes,
-        path_column: "Optional[str]" = None,
-        label_column: "Optional[str]" = None,
-        must_label: bool = False,
-    ) -> None:
+    def __init__(self, path: bytes, base: bytes, must_label: bool = False) -> None:
+        """base: where its paths begin; a first row that nobody knows is judged by the files there."""
         self.path = path
         self._is_json = path.lower().endswith((b".jsonl", b".ndjson"))
+        self._delimiter = "," if self._is_json else _find_delimiter(path)
         header = self._read_header()
-        self._has_header = self._is_json or _choose(header, PATHS) is not None or path_column in header
+        self._has_header, at = self._judge(header, base)
         if not self._has_header:  # then the first row is a row
-            header = ["path", "label"][: len(header)] + ["column_{}".format(n) for n in range(3, len(header) + 1)]
-        chosen = path_column or _choose(header, PATHS)
-        if chosen is None or chosen not in header:
+            header = _name_columns(len(header), at)
+        if not 0 <= at < len(header):
             raise TableUnreadable(
                 "{} has no column of paths: its columns are {}".format(disk.as_text(path), ", ".join(header))
             )
-        self.path_column = chosen
-        self.label_column = label_column or _choose(header, LABELS)
+        self.path_column = header[at]
+        self.label_column = _choose(header, LABELS)
         if must_label and self.label_column is None:
             raise TableUnreadable(
                 "{} has no column of labels: its columns are {}".format(disk.as_text(path), ", ".join(header))
@@ -51,12 +64,26 @@ class Table:
         self._header = header
         self.columns = tuple(name for name in header if name not in (self.path_column, self.label_column))
 
+    def _judge(self, first: "List[str]", base: bytes) -> "Tuple[bool, int]":
+        """Whether the first row is a header, and which column has the paths."""
+        known = _choose(first, PATHS)
+        if known is not None or self._is_json:
+            return True, first.index(known) if known is not None else -1
+        rows = self._read_rows(_LOOKED_AT + 1)
+        for at in range(len(first)):
+            files = [row[at] for row in rows if at < len(row) and _is_file(base, row[at])]
+            if files:
+                return files[0] != first[at] and not _is_alike(first[at], files[0]), at
+        return _choose(first, LABELS) is not None, -1 if _choose(first, LABELS) is not None else 0
+
     def iterate(self) -> "Iterator[Row]":
         for number, cells in enumerate(self._iterate_cells(), 1):
             path = cells.pop(self.path_column, None)
             label = cells.pop(self.label_column, None) if self.label_column else None
             if path:
                 name = self._encode(str(path), number)
+                if label == "":
+                    label = None
                 if label is not None:
                     label = str(label)
                     self._encode(label, number)
@@ -76,7 +103,7 @@ class Table:
                     if line.strip():
                         yield self._read_line(line, number)
                 return
-            rows = csv.reader(file, delimiter=_choose_delimiter(self.path))
+            rows = csv.reader(file, delimiter=self._delimiter)
             if self._has_header:
                 next(rows, None)
             try:
@@ -97,11 +124,16 @@ class Table:
         raise TableUnreadable("{}, line {} is no JSON object".format(disk.as_text(self.path), number))
 
     def _read_header(self) -> "List[str]":
+        if not self._is_json:
+            return (self._read_rows(1) or [[]])[0]
         with open(self.path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            if self._is_json:
-                return list(self._read_line(file.readline(), 1))
+            return list(self._read_line(file.readline(), 1))
+
+    def _read_rows(self, count: int) -> "List[List[str]]":
+        """The first so many, where there are so many."""
+        with open(self.path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             try:
-                return next(csv.reader(file, delimiter=_choose_delimiter(self.path)), [])
+                return list(itertools.islice(csv.reader(file, delimiter=self._delimiter), count))
             except csv.Error as error:
                 raise TableUnreadable("{} is no table: {}".format(disk.as_text(self.path), error))
 
@@ -110,13 +142,44 @@ def is_table(path: bytes) -> bool:
     return os.path.splitext(path)[1].lower() in (b".csv", b".tsv", b".jsonl", b".ndjson")
 
 
-def _choose_delimiter(path: bytes) -> str:
-    return "\t" if path.lower().endswith(b".tsv") else ","
+def _find_delimiter(path: bytes) -> str:
+    """Spreadsheets of some countries write `;`: whatever cuts the first row, the comma first."""
+    if path.lower().endswith(b".tsv"):
+        return "\t"
+    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        first = file.readline(1 << 16)
+    for delimiter in (",", ";", "\t"):
+        if len(next(csv.reader([first], delimiter=delimiter), [])) > 1:
+            return delimiter
+    return ","
+
+
+def _name_columns(count: int, path_at: int) -> "List[str]":
+    """Of a table without a header: the first one beside the paths has the labels."""
+    names = ["column_{}".format(number) for number in range(1, count + 1)]
+    if 0 <= path_at < count:
+        names[path_at] = "path"
+    if count > 1:
+        names[1 if path_at == 0 else 0] = "label"
+    return names
+
+
+def _is_alike(cell: str, file: str) -> bool:
+    """The name of a file that is missing, and no word over a column."""
+    ending = os.path.splitext(file)[1]
+    return bool(ending) and os.path.splitext(cell)[1] == ending
+
+
+def _is_file(base: bytes, cell: str) -> bool:
+    try:
+        return bool(cell) and os.path.isfile(os.path.join(base, disk.as_path(cell)))
+    except ValueError:  # half of a character, or a NUL
+        return False
 
 
 def _choose(header: "List[str]", wanted: "Tuple[str, ...]") -> "Optional[str]":
     for name in wanted:
         for column in header:
-            if column.strip().lower() == name:
+            if column.strip().lower().replace(" ", "_").replace("-", "_") == name:
                 return column
     return None
