@@ -10,9 +10,11 @@ from windlass.app.session import Session
 from windlass.app.whole_runs import cancel_whole
 from windlass.core.record import RunRecord
 from windlass.core.units import format_bytes
+from windlass.edges.files import put_in_words
 from windlass.errors import WindlassError
 
 _MOST_KEPT = 100
+_BUG = "it broke off by a bug of Windlass: its traceback stands where this was started from"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +64,17 @@ class Deeds:
         return self._deeds.get(number)
 
     def _work(self, deed: Deed, record: RunRecord) -> None:
+        """However it ends: one that seems to be under way would keep all others from this run."""
+        ended = replace(deed, problem=WindlassError(_BUG), is_over=True)
         try:
             with self._open_session() as session:
                 ended = replace(deed, said=deed.action.do(session, session.store.load(record.run_id)), is_over=True)
         except WindlassError as problem:
             ended = replace(deed, problem=problem, is_over=True)
-        self._deeds[deed.number] = ended
+        except OSError as problem:
+            ended = replace(deed, problem=put_in_words(problem), is_over=True)
+        finally:
+            self._deeds[deed.number] = ended
 
 
 def _cancel(session: Session, record: RunRecord) -> str:

@@ -70,6 +70,13 @@ def explain(problem: OSError, path: Path, *, error: type[WindlassError] = StoreE
     return error(f"{path} could not be written: {said}", hint=hint)
 
 
+def put_in_words(problem: OSError) -> WindlassError:
+    """Where nobody knows which of many steps it was: the file that it names, and why."""
+    said = problem.strerror or str(problem) or type(problem).__name__
+    where = f"{problem.filename}: " if problem.filename is not None else ""
+    return (DiskFull if problem.errno in FULL else WindlassError)(f"{where}{said}")
+
+
 def _find_mode(target: Path) -> int:
     try:
         return target.stat().st_mode & 0o777

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from windlass.app.session import Session
 from windlass.app.watching.looking import find_pause_s
 from windlass.core.watching.looks import NEVER, Look, begin, end_badly, end_well, is_due
+from windlass.edges.files import put_in_words
 from windlass.errors import WindlassError
 
 _KEY = "asked:"
@@ -27,6 +28,8 @@ def ask_rarely(session: Session, site: str, subject: str, ask: Callable[[], obje
         session.store.keep(key, ask())
     except WindlassError as problem:
         return _end(session, key, problem)
+    except OSError as problem:
+        return _end(session, key, put_in_words(problem))
     return _end(session, key, None)
 
 

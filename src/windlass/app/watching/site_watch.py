@@ -11,6 +11,7 @@ from windlass.app.watching.looking import find_pause_s, load_look, look_at_site
 from windlass.app.watching.mirroring import LITTLE, MUCH, bring, is_complete, open_mirror
 from windlass.core.record import RunRecord
 from windlass.core.watching.looks import stretch
+from windlass.edges.files import put_in_words
 from windlass.errors import StoreError, WindlassError
 
 _LEAST_REST_S = 0.2
@@ -45,9 +46,14 @@ class SiteWatch:
                 try:
                     self._turn()
                 except StoreError as problem:  # the store is locked or full: whoever shows runs is told the same
-                    self.problem = problem.message
-                    self._next_files = time.monotonic() + self._files_s
+                    self._rest_for(problem)
+                except OSError as problem:  # such as a full disk: this thread must not end by it
+                    self._rest_for(put_in_words(problem))
             self._attention.rest(max(_LEAST_REST_S, min(self._next_look, self._next_files) - time.monotonic()))
+
+    def _rest_for(self, problem: WindlassError) -> None:
+        self.problem = problem.message
+        self._next_files = time.monotonic() + self._files_s
 
     def _turn(self) -> None:
         live = self._session.store.live_runs(self._name)
