@@ -11,6 +11,7 @@ import pytest
 
 from tests.app.environments.builds import GOOD, ID, work
 from tests.conftest import Places
+from windlass import api
 from windlass.app.environments.registry import (
     find_environment,
     find_removable,
@@ -20,6 +21,7 @@ from windlass.app.environments.registry import (
 from windlass.app.session import Session
 from windlass.app.storage.quota import Wanted, look_at_quotas, walk_storage
 from windlass.core.environment import Remains
+from windlass.core.record import RunRecord
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
 from windlass.errors import EnvironmentInUse, EnvironmentNotFound
@@ -94,6 +96,35 @@ def test_wheels_that_nodes_of_a_run_will_need_stay(session: Session, root: Path)
         remove_environments(session, session.site("lab"), [find_removable(session, session.site("lab"), SENT)])
 
     assert (root / wire.WHEELS / SENT).is_dir()
+
+
+def test_what_a_waiting_run_of_another_laptop_needs_stays(session: Session, root: Path, tmp_path: Path) -> None:
+    """No agent says anything yet, and this laptop has never heard of it: the run folder and Slurm know."""
+    site = session.site("lab")
+    (tmp_path / "project").mkdir()
+    elsewhere = {**os.environ, "WINDLASS_STATE_DIR": str(tmp_path / "another-laptop")}
+    with Session(folders=find_folders(elsewhere), environ=elsewhere) as other:
+        first = run_sleep(other, tmp_path / "project")
+        waiting = run_sleep(other, tmp_path / "project", dependency=f"afterok:{first.job_id}")
+        use_environment(root, waiting.run_id)
+
+        with pytest.raises(EnvironmentInUse, match=waiting.run_id):
+            remove_environments(session, site, [find_environment(session, site, ID)])
+        for one in (waiting, first):
+            api.cancel(one, session=other)
+        removed = remove_environments(session, site, [find_environment(session, site, ID)])
+
+    assert [one.id for one in removed] == [ID]
+
+
+def run_sleep(session: Session, project: Path, **settings: str) -> RunRecord:
+    return api.run(project, on="lab", command="sleep 60", time="2m", session=session, **settings)
+
+
+def use_environment(root: Path, run_id: str) -> None:
+    """As a plan that enters it."""
+    path = root / wire.RUNS / run_id / wire.PLAN_JSON
+    path.write_text(json.dumps({**json.loads(path.read_text()), "environment": ID}))
 
 
 def test_quota_tells_them_apart_with_what_removes_each(session: Session, root: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windlass.app.refreshing import refresh
+from windlass.app.refreshing import rebuild, refresh
 from windlass.app.session import Session
 from windlass.app.working import LongWork, follow_there
 from windlass.core.environment import Built, Damaged, Remains
@@ -109,6 +109,7 @@ def remove_environments(
 
     Those before it are gone then.
     """
+    rebuild(session, site.name)  # a run that waits says nothing itself, and another laptop may have sent it
     refresh(session, session.store.live_runs(site.name))
     return tuple(_remove(session, site, one.id, only_wheels=only_wheels) for one in found)
 
