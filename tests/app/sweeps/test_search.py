@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,17 @@ def test_eight_at_once_are_all_tried_and_the_farm_is_closed_behind_them(session:
     assert {one.state for one in seen.trials} == {TrialState.DONE}
     assert most <= 8
     assert load_status(session, record).is_closed
+
+
+def test_a_pilot_has_time_for_all_rounds_of_a_search(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "windlass.toml").write_text('[run]\nname = "search"\ncommand = "true"\n')
+    sweep = Sweep(command="true {x} {y}", space=SPACE, method=Method.OPTUNA, trials=60, parallel=2)
+    needs = FarmNeeds(task_time=timedelta(minutes=30))
+
+    planned = plan_sweep(session, Wanted(project=tmp_path, site="here"), sweep, needs=needs)
+
+    assert planned.farm.size.at_once == 2
+    assert planned.farm.planned.plan.total_time >= 30 * timedelta(minutes=30)
 
 
 def test_eight_at_once_lose_nothing_but_order(session: Session, start: Start) -> None:

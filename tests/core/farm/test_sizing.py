@@ -36,6 +36,16 @@ def test_many_long_tasks_are_several_whole_nodes() -> None:
     assert made.time == timedelta(hours=1, minutes=30)
 
 
+def test_a_search_has_pilots_for_what_runs_at_once_and_time_for_all_of_it() -> None:
+    made = size(60, FarmNeeds(task_time=HOUR / 2), asked=replace(ASKED, at_once=8))
+    on_whole_nodes = size(60, FarmNeeds(task_time=HOUR / 2), replace(ROOM, whole_nodes=True), replace(ASKED, at_once=8))
+
+    assert (made.pilots, made.slots) == (1, 8)
+    assert made.time == timedelta(hours=5, minutes=15)  # eight rounds, a quarter more, and the start
+    assert "8 rounds of 30 min" in reason(made, "pilot's time")
+    assert (on_whole_nodes.slots, on_whole_nodes.time) == (64, made.time)
+
+
 def test_short_tasks_do_not_get_a_place_each() -> None:
     made = size(6000, FarmNeeds(task_time=timedelta(seconds=1)))
 

@@ -56,13 +56,17 @@ def plan_farm(
     tasks: int,
     needs: FarmNeeds | None = None,
     pilots: int | None = None,
+    at_once: int | None = None,
     plan: Callable[[Session, Wanted], Planned] = plan_run,
 ) -> PlannedFarm:
-    """Sends nothing. needs: default: as [farm] of the run file says."""
+    """Sends nothing. needs: default: as [farm] of the run file says; at_once: no more tasks run at the same time."""
     wanted = replace(wanted, flags=(*wanted.flags, _ANY_COMMAND))
     spec, _ = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
     needs = needs or make_needs(spec.farm)
-    size = _choose_size(session, wanted, spec, tasks=tasks, needs=needs, pilots=pilots)
+    asked = Asked(
+        pilots=pilots or spec.farm.pilots, nodes=spec.resources.nodes, time=spec.farm.pilot_time, at_once=at_once
+    )
+    size = _choose_size(session, wanted, spec, tasks=tasks, needs=needs, asked=asked)
     shaped = replace(wanted, shape=lambda spec: shape_pilot(spec, size))
     return PlannedFarm(wanted=shaped, planned=plan(session, shaped), size=size, needs=needs)
 
@@ -110,12 +114,11 @@ def _start_others(session: Session, lead: RunRecord, count: int) -> None:
 
 
 def _choose_size(
-    session: Session, wanted: Wanted, spec: RunSpec, *, tasks: int, needs: FarmNeeds, pilots: int | None
+    session: Session, wanted: Wanted, spec: RunSpec, *, tasks: int, needs: FarmNeeds, asked: Asked
 ) -> PilotSize:
     """By the place that a job for one task would get."""
     site = session.site(wanted.site)
     facts = session.facts(site)
-    asked = Asked(pilots=pilots or spec.farm.pilots, nodes=spec.resources.nodes, time=spec.farm.pilot_time)
     one = PilotSize(
         pilots=1, slots=1, cpus=needs.cpus, gpus=needs.gpus, memory_mb=needs.memory_mb or None, time=asked.time
     )

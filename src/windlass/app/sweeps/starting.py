@@ -48,11 +48,11 @@ def plan_sweep(
     trials = list_trials(sweep, wanted.project)
     names = list(trials[0]) if trials else [one.name for one in list_dimensions(sweep)]
     check_template(sweep.command or "", names)
-    count = len(trials)
+    count, at_once = len(trials), None
     if sweep.method is Method.OPTUNA:
-        count = min(sweep.parallel, sweep.trials or 1)
+        count, at_once = sweep.trials or 1, sweep.parallel
         needs = replace(needs, linger=max(needs.linger, LINGER))
-    farm = plan_farm(session, wanted, tasks=count, needs=needs, pilots=pilots, plan=plan)
+    farm = plan_farm(session, wanted, tasks=count, needs=needs, pilots=pilots, at_once=at_once, plan=plan)
     return PlannedSweep(farm=farm, card=SweepCard(token=secrets.token_hex(8), sweep=sweep), trials=trials)
 
 

@@ -39,6 +39,7 @@ class Asked:
     pilots: int | None = None
     nodes: int | None = None  # of one pilot
     time: timedelta | None = None  # of one pilot, all its links
+    at_once: int | None = None  # no more tasks run at the same time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,8 @@ def choose_size(tasks: int, needs: FarmNeeds, room: Room, asked: Asked) -> Pilot
     _refuse_misfit(needs, room)
     most = count_slots(needs, room)
     wanted, why = _count_wanted(tasks, needs)
+    if asked.at_once is not None and asked.at_once < wanted:
+        wanted, why = asked.at_once, f"{asked.at_once} of {tasks} tasks at once"
     nodes = asked.nodes or 1
     slots = most if most is not None and (room.whole_nodes or nodes > 1) else max(1, min(most or 1, wanted))
     size = PilotSize(
@@ -76,7 +79,8 @@ def choose_size(tasks: int, needs: FarmNeeds, room: Room, asked: Asked) -> Pilot
     )
     pilots, pilots_why = _count_pilots(size, wanted, room, asked)
     size = replace(size, pilots=pilots)
-    time, time_why = _choose_time(tasks, needs, room, asked, at_once=size.at_once)
+    at_once = min(size.at_once, asked.at_once or size.at_once)
+    time, time_why = _choose_time(tasks, needs, room, asked, at_once=at_once)
     reasons = (
         Reason(field="tasks at once", value=str(size.at_once), why=_tell_fit(needs, size, room, why)),
         Reason(field="pilots", value=str(pilots), why=pilots_why),
