@@ -1,8 +1,13 @@
 """GPUs of a run in lines: each by itself, folded by node, folded once more; never more than there is room for."""
 
+from dataclasses import replace
+
 import pytest
 
+from windlass.cli.report_words import format_gpu
 from windlass.core.efficiency.parts import GpuPart
+from windlass.core.gauges.series import GpuGauges, NodeSeries, RunGauges, Series
+from windlass.core.watching.gauge_charts import KINDS, list_series
 from windlass.screen.gpu_words import make_gpu_lines
 from windlass.screen.lines import Line, count_cells
 
@@ -30,10 +35,22 @@ def test_each_gpu_has_a_line_while_there_is_room() -> None:
     shown = make_gpu_lines([make("n1", 0), make("n1", 1, use=0.0), make("n1", 2, use=None, power_w=None)], 4)
 
     assert read(shown) == [
-        "GPU 0    ████████░░  80 %       memory ███░░░ 31.5GB of 62.9GB  412 W",
-        "GPU 1    ░░░░░░░░░░   0 % idle  memory ███░░░ 31.5GB of 62.9GB  412 W",
-        "GPU 2    use not told           memory ███░░░ 31.5GB of 62.9GB",
+        "GPU 0    ████████░░  80 %       memory ███░░░ 29GB of 59GB  412 W",
+        "GPU 1    ░░░░░░░░░░   0 % idle  memory ███░░░ 29GB of 59GB  412 W",
+        "GPU 2    use not told           memory ███░░░ 29GB of 59GB",
     ]
+
+
+def test_the_memory_of_a_gpu_is_the_same_number_wherever_it_stands() -> None:
+    part = replace(make("n1", 0), memory_mb=36 * 1024.0, memory_total_mb=80 * 1024.0)
+    gpu = GpuGauges(uuid="x", memory_mb=Series(times=(0.0,), values=(part.memory_mb,)))
+    gauges = RunGauges(nodes=(NodeSeries(node="n1", gpus=(gpu,)),))
+
+    (line,), ((_, charted),) = read(make_gpu_lines([part], 1)), list_series(gauges, KINDS["memory"])
+
+    assert "36GB of 80GB" in line
+    assert charted.values == (36.0,)
+    assert "at most 36.0 of 80 GB" in format_gpu(part)
 
 
 def test_of_several_nodes_the_name_stands_there() -> None:
@@ -48,8 +65,8 @@ def test_many_gpus_fold_to_a_line_a_node() -> None:
     ]
 
     assert read(make_gpu_lines(gpus, 4)) == [
-        "n1       ████       100 % of 4  memory 31.5GB of 62.9GB  1.6 kW",
-        "n2       ███▁        75 % of 4, 1 idle  memory 31.5GB of 62.9GB  1.6 kW",
+        "n1       ████       100 % of 4  memory 29GB of 59GB  1.6 kW",
+        "n2       ███▁        75 % of 4, 1 idle  memory 29GB of 59GB  1.6 kW",
     ]
 
 

@@ -116,7 +116,7 @@ def test_gauges_and_loss_stand_with_their_age(stage: Stage) -> None:
     stage.put("a-1", {"gauges/n1.jsonl": gauges.encode(), "metrics/1.0.jsonl": _make_metrics(now)})
 
     async def play(scene: Scene) -> None:
-        text = await scene.wait_for("████████░░ 80%", "███░░░ 9.4GB of 18.9GB", "CPU 2.0", "█▅▁ 0.5")
+        text = await scene.wait_for("████████░░ 80%", "███░░░ 8.8GB of 18GB", "CPU 2.0", "█▅▁ 0.5")
         assert " s ago)" in text
 
     stage.play(play)
@@ -143,7 +143,7 @@ def test_every_gpu_has_its_bars_and_the_log_its_place(stage: Stage, is_unicode: 
     bar = "█████████░  90 %" if is_unicode else "#########.  90 %"
 
     async def play(scene: Scene) -> None:
-        text = await scene.wait_for("GPU 0", "  0 % idle", f"GPU 3    {bar}", "41.9GB of 83.9GB  300 W", "step 1")
+        text = await scene.wait_for("GPU 0", "  0 % idle", f"GPU 3    {bar}", "39GB of 78GB  300 W", "step 1")
         assert text.isascii() or is_unicode
 
     stage.play(play, is_unicode=is_unicode)

@@ -9,6 +9,7 @@ from windlass.core.ending.symptoms import set_to
 from windlass.core.finding import Advice, Setting
 from windlass.core.gauges.idleness import is_idle
 from windlass.core.gauges.series import GpuGauges, NodeSeries
+from windlass.core.units import count_gb
 
 _STARVED = 30.0  # percent
 _HALF = 50.0
@@ -164,8 +165,8 @@ def _tell_gpus(usage: Usage) -> Iterator[str]:
 
 
 def _tell_gb(gpu: GpuGauges) -> str:
-    total = f" of {gpu.memory_total_mb / _GB:.0f}" if gpu.memory_total_mb else ""
-    return f"{(gpu.memory_mb.most or 0) / _GB:.1f}{total} GB"
+    total = f" of {count_gb(gpu.memory_total_mb):.0f}" if gpu.memory_total_mb else ""
+    return f"{count_gb(gpu.memory_mb.most or 0):.1f}{total} GB"
 
 
 def _tell_cores(nodes: Sequence[NodeSeries]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from windlass.core.ending.hiding import hide
 from windlass.core.finding import Advice
 from windlass.core.gauges.series import Series
 from windlass.core.toml.patching import format_settings
+from windlass.core.units import count_gb
 
 if TYPE_CHECKING:
     from windlass.app.reporting import Report
@@ -106,7 +107,7 @@ def _make_nodes(report: "Report") -> Iterator[str]:
     yield "<h2>Nodes</h2>"
     for node in gauges.nodes:
         curves = (
-            ("memory needed", node.memory_mb, node.memory_limit_mb or node.memory_mb.most, 1024, "GB"),
+            ("memory needed", node.memory_mb, node.memory_limit_mb or node.memory_mb.most, 1 / count_gb(1.0), "GB"),
             ("cores busy", node.cpu_cores, float(node.cores or 0) or node.cpu_cores.most, 1, "cores"),
         )
         for name, series, most, size, unit in curves:

@@ -10,7 +10,7 @@ from windlass.core.efficiency.parts import GpuPart, NodePart, make_gpu_parts, ma
 from windlass.core.finding import Advice
 from windlass.core.gauges.series import Series
 from windlass.core.site import CostUnit
-from windlass.core.units import format_gb, format_seconds
+from windlass.core.units import count_gb, format_gb, format_seconds
 
 if TYPE_CHECKING:
     from windlass.app.reporting import Report
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _WIDTH = 24
 _MOST_GPUS = 16  # that get a line each
-_GB = 1024
 
 
 def format_report(report: "Report", *, is_drawn: bool) -> list[str]:
@@ -76,8 +75,8 @@ def format_gpu(gpu: GpuPart) -> str:
     use = f"{gpu.use:.0f} % busy" if gpu.use is not None else "use unknown (a MIG slice)" if gpu.is_slice else ""
     memory = ""
     if gpu.memory_mb is not None:
-        total = f" of {gpu.memory_total_mb / _GB:.0f}" if gpu.memory_total_mb else ""
-        memory = f"at most {gpu.memory_mb / _GB:.1f}{total} GB"
+        total = f" of {count_gb(gpu.memory_total_mb):.0f}" if gpu.memory_total_mb else ""
+        memory = f"at most {count_gb(gpu.memory_mb):.1f}{total} GB"
     power = f"{gpu.power_w:.0f} W" if gpu.power_w is not None else ""
     return make_printable(", ".join(part for part in (use, memory, power, gpu.name) if part))
 

@@ -119,9 +119,15 @@ def format_exact_duration(duration: timedelta) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
 
 
+def count_gb(megabytes: float) -> float:
+    """Memory of nodes and GPUs, wherever it is shown: as Slurm counts it, and NVIDIA's tools count MB, 1024 a GB."""
+    return megabytes / 1024
+
+
 def format_gb(megabytes: float) -> str:
-    """Memory as Slurm counts it, 1024 MB a GB: `9.4 GB`, `118 GB`."""
-    return f"{megabytes / 1024:.1f} GB" if megabytes < 10 * 1024 else f"{megabytes / 1024:.0f} GB"
+    """`9.4 GB`, `118 GB`."""
+    size = count_gb(megabytes)
+    return f"{size:.1f} GB" if size < 10 else f"{size:.0f} GB"
 
 
 def format_bytes(count: int) -> str:

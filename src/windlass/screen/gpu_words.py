@@ -5,7 +5,7 @@ from itertools import groupby
 
 from windlass.core.efficiency.parts import GpuPart
 from windlass.core.gauges.idleness import IDLE_PERCENT
-from windlass.core.units import format_bytes
+from windlass.core.units import format_gb
 from windlass.screen.drawing import draw_bar, draw_levels
 from windlass.screen.lines import Line, Part, clean, fit
 
@@ -14,7 +14,6 @@ _SHORT_BAR = 6
 _LABEL = 9  # as the other lines about a run have it
 _WIDEST_LABEL = 14
 _MOST_LEVELS = 16
-_MB = 1 << 20
 
 
 def make_gpu_lines(gpus: Sequence[GpuPart], room: int) -> tuple[Line, ...]:
@@ -125,7 +124,7 @@ def _format_power(watts: float | None) -> str:
 
 
 def _format_memory(megabytes: float) -> str:
-    return format_bytes(round(megabytes * _MB)).replace(" ", "")
+    return format_gb(megabytes).replace(" ", "")
 
 
 def _measure(labels: Sequence[str]) -> int:

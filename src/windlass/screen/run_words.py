@@ -9,7 +9,7 @@ from windlass.app.watching.reading_runs import RunSeen
 from windlass.core.efficiency.parts import GpuPart
 from windlass.core.gauges.series import NodeGauges
 from windlass.core.record import RunRecord, RunState
-from windlass.core.units import format_bytes
+from windlass.core.units import format_gb
 from windlass.core.watching.metrics import Metric
 from windlass.screen.drawing import draw_bar, draw_curve
 from windlass.screen.gpu_words import make_gpu_lines
@@ -19,7 +19,6 @@ from windlass.screen.row_words import STYLES
 _BAR = 10
 _SHORT_BAR = 6
 _CURVE = 30
-_MB = 1 << 20
 _LABEL = 9
 _NEARLY_FULL = 0.9
 
@@ -132,7 +131,7 @@ def _tell_cores(nodes: Sequence[NodeGauges]) -> Iterator[Part]:
 
 
 def _format_memory(megabytes: float) -> str:
-    return format_bytes(round(megabytes * _MB)).replace(" ", "")
+    return format_gb(megabytes).replace(" ", "")
 
 
 def _fill(node: NodeGauges) -> float:

@@ -46,7 +46,7 @@ def test_the_best_of_several_runs_is_named() -> None:
 
 
 def test_gpus_have_the_name_of_their_node_and_the_unit_of_the_chart() -> None:
-    memory = Series(times=(0, 10), values=(40_000.0, None))
+    memory = Series(times=(0, 10), values=(40 * 1024.0, None))
     node = NodeSeries(node="n1", gpus=(GpuGauges(uuid="x", memory_mb=memory), GpuGauges(uuid="y")))
 
     found = list_series(RunGauges(nodes=(node,)), KINDS["memory"])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from windlass.core.gauges.series import GpuGauges, NodeSeries, RunGauges, Series
+from windlass.core.units import count_gb
 
 _Named = Iterator[tuple[str, Series]]
 
@@ -30,18 +31,17 @@ def _whole(pick: Callable[[NodeSeries], Series]) -> Callable[[NodeSeries], _Name
     return lambda node: iter(((node.node, pick(node)),))
 
 
+_GB = count_gb(1.0)
 _CORES = _whole(lambda node: node.cpu_cores)
 _MEMORY = _whole(lambda node: node.memory_mb)
 KINDS = {
     kind.name: kind
     for kind in (
         GaugeKind(name="use", title="GPU utilisation", unit="%", list=_each_gpu(lambda gpu: gpu.use)),
-        GaugeKind(
-            name="memory", title="GPU memory", unit="GB", list=_each_gpu(lambda gpu: gpu.memory_mb), scale=1 / 1000
-        ),
+        GaugeKind(name="memory", title="GPU memory", unit="GB", list=_each_gpu(lambda gpu: gpu.memory_mb), scale=_GB),
         GaugeKind(name="power", title="GPU power", unit="W", list=_each_gpu(lambda gpu: gpu.power_w)),
         GaugeKind(name="cores", title="Busy CPU cores", unit="cores", list=_CORES, of="nodes"),
-        GaugeKind(name="ram", title="Memory of the node", unit="GB", list=_MEMORY, of="nodes", scale=1 / 1024),
+        GaugeKind(name="ram", title="Memory of the node", unit="GB", list=_MEMORY, of="nodes", scale=_GB),
     )
 }
 
