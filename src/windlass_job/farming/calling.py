@@ -1,6 +1,8 @@
 """Tasks that are calls of Python functions: fed to warm workers, one a slot, the more at once the shorter they are.
 
-A worker that dies takes only the call with it that it was at; what it had not begun is run by a fresh one.
+A worker that dies takes only the call with it that it was at; what it had not begun is run by a fresh one. What workers
+were given is recorded first, because a call may take the whole pilot with it; if one did that, all that had been given
+are given one by one from then on, until it is known which it was.
 """
 
 import math
@@ -11,6 +13,7 @@ from windlass_job import wire
 from windlass_job.farming import records, spawning
 from windlass_job.farming.books import Books
 from windlass_job.farming.clerk import Task
+from windlass_job.farming.commands import SUSPECT
 from windlass_job.farming.slots import Slot
 from windlass_job.farming.table import CALLS
 from windlass_job.farming.warm import Told, Warm
@@ -22,13 +25,15 @@ _SLOW_S = 0.25  # what waits behind a call for so long is taken back
 MOST_LOSSES = 5  # a task under which so many workers died is not tried again
 _LOOK_S = (0.004, 0.1)  # between two looks
 
-# What the pilot does: count an end that is in the records; record one; have a task run again, as if it had not begun.
+# What the pilot does: count an end that is in the records; record one; have a task run again, as if it had not begun;
+# say whether it must wait for commands.
 Deeds = NamedTuple(
     "Deeds",
     [
         ("count", Callable[[Task, int, float], None]),
         ("record", Callable[[Task, int, float, str], None]),
         ("give_back", Callable[[Task], None]),
+        ("must_wait", Callable[[Task], bool]),
     ],
 )
 
@@ -47,6 +52,7 @@ class Calls:
         self._farm, self._books, self._deeds = farm, books, deeds
         self._envs, self._make, self._is_cut = envs, make, is_cut
         self._warm: "Dict[int, Warm]" = {}  # by slot
+        self._alone: "Optional[Warm]" = None  # the one that had a suspect last
         self._stopped: "Set[int]" = set()
 
     # ---- what the pilot asks ----
@@ -80,14 +86,20 @@ class Calls:
         firsts = [(list(warm.given)[:1], warm.began) for warm in list(self._warm.values())]
         return [(found[0][0], began) for found, began in firsts if found]
 
+    def must_wait(self, task: Task) -> bool:
+        """For all that runs, or for one that must be alone."""
+        if self._deeds.must_wait(task):
+            return True
+        return bool(self.busy) if task.losses >= SUSPECT else self._alone is not None and _is_at_suspect(self._alone)
+
     def fill(self, ready: "Deque[Task]", free: "List[Slot]", stopped: "Set[int]") -> None:
         """Calls that are first in the queue, to workers that have room and then to slots that are free."""
         slots = len(free) + len(self.busy)
         self._stopped = stopped
         for warm in self.busy:
-            if ready and warm.is_open() and time.monotonic() - warm.since < _SLOW_S:
+            if self._is_call_next(ready) and warm.is_open() and time.monotonic() - warm.since < _SLOW_S:
                 self._give(warm, ready, slots)
-        while free and is_call_first(ready):
+        while free and self._is_call_next(ready):
             slot = free.pop()
             warm = self._warm.get(slot.number) or self._warm.setdefault(slot.number, self._make(slot))
             self._give(warm, ready, slots)
@@ -95,6 +107,10 @@ class Calls:
                 free.append(slot)
                 if warm.pid is None:
                     return  # none can be started now
+
+    def _is_call_next(self, ready: "Deque[Task]") -> bool:
+        first = peek(ready)
+        return first is not None and first.kind == CALLS and not self.must_wait(first)
 
     def look(self, free: "List[Slot]") -> None:
         """Takes what was reported."""
@@ -115,8 +131,7 @@ class Calls:
         self._take(warm, warm.look())
         if warm.given:
             self._take_death(warm, spawning.read_code(reaped.status))
-        for task, _ in reversed(warm.given):
-            self._deeds.give_back(task)
+        self._give_back([task for task, _ in warm.given])
         warm.forget()
         if was_busy:
             free.append(warm.slot)
@@ -136,8 +151,16 @@ class Calls:
                 self._keep_output(warm.given[0][0], warm.printed.take_live())
 
     def take_back(self, warm: Warm) -> None:
-        for task in reversed(warm.take_back()):
+        self._give_back(warm.take_back())
+
+    def _give_back(self, tasks: "Sequence[Task]") -> None:
+        self._note(records.TAKEN_BACK, tasks)
+        for task in reversed(tasks):
             self._deeds.give_back(task)
+
+    def _note(self, kind: bytes, tasks: "Sequence[Task]") -> None:
+        if tasks:
+            self._books.tally.add(records.format_calls(kind, [task.number for task in tasks]))
 
     def is_still_at(self, warm: Warm, free: "List[Slot]") -> bool:
         """At the first of its calls, with no other begun: it may be ended for that one."""
@@ -159,23 +182,44 @@ class Calls:
     # ---- giving ----
 
     def _give(self, warm: Warm, ready: "Deque[Task]", slots: int) -> None:
+        tasks = self._choose(warm, ready, slots)
+        if not tasks:
+            return
+        if warm.pid is None and not self._start(warm, tasks[0]):
+            ready.extendleft(reversed(tasks[1:]))
+            return
+        if tasks[0].losses >= SUSPECT:
+            self._alone = warm
+        self._note(records.GIVEN, tasks)
+        self._books.tally.write()
+        left = warm.give(tasks)
+        self._note(records.TAKEN_BACK, left)
+        ready.extendleft(reversed(left))
+
+    def _choose(self, warm: Warm, ready: "Deque[Task]", slots: int) -> "List[Task]":
+        """What has taken a pilot with it, or was only there, is given alone."""
         fair = -(-len(ready) // max(slots, 1))
         count = min(choose_depth(warm.mean_s) - len(warm.given), fair)
         tasks: "List[Task]" = []
+        if warm.given and warm.given[0][0].losses:
+            return tasks
         while len(tasks) < count and is_call_first(ready):
-            task = ready.popleft()
+            try:
+                task = ready.popleft()
+            except IndexError:
+                break  # the clerk has just given it to others
+            if task.losses and (tasks or warm.given):
+                ready.appendleft(task)
+                break
             if task.number in self._stopped:
                 self._deeds.record(task, records.STOPPED, time.time(), "")
             elif task.losses >= MOST_LOSSES:
                 self._deeds.record(task, records.LOST, time.time(), "")
             else:
                 tasks.append(task)
-        if not tasks:
-            return
-        if warm.pid is None and not self._start(warm, tasks[0]):
-            ready.extendleft(reversed(tasks[1:]))
-            return
-        ready.extendleft(reversed(warm.give(tasks)))
+                if task.losses:
+                    break
+        return tasks
 
     def _start(self, warm: Warm, task: Task) -> bool:
         try:
@@ -217,7 +261,7 @@ class Calls:
         task, _ = warm.given.popleft()
         self._keep_output(task, warm.printed.take(warm.printed.find_size()))
         if warm.verdict is None and self._is_cut(code or 1, warm.kill_at is not None):
-            self._deeds.give_back(task)  # cut short by the end of the job
+            self._give_back([task])  # cut short by the end of the job
             return
         said = describe_death(code) if warm.verdict is None else ""
         code = warm.verdict if warm.verdict is not None else code or 1
@@ -228,11 +272,21 @@ class Calls:
         self._books.outputs.add(task.number, task.attempt, pieces)
 
 
+def _is_at_suspect(warm: Warm) -> bool:
+    return bool(warm.given) and warm.given[0][0].losses >= SUSPECT
+
+
 def is_call_first(ready: "Deque[Task]") -> bool:
+    first = peek(ready)
+    return first is not None and first.kind == CALLS
+
+
+def peek(ready: "Deque[Task]") -> "Optional[Task]":
+    """The clerk may take the last one at any moment."""
     try:
-        return ready[0].kind == CALLS
+        return ready[0]
     except IndexError:
-        return False
+        return None
 
 
 def choose_depth(mean_s: "Optional[float]") -> int:

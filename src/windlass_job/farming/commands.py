@@ -22,7 +22,7 @@ from windlass_job.farming.slots import Slot
 from windlass_job.farming.tally import NOTHING_USED
 from windlass_job.signals import Signals
 
-_SUSPECT = 3  # a task under which so many workers died runs alone: then it is known whose fault it was
+SUSPECT = 3  # a task under which so many workers died runs alone: then it is known whose fault it was
 _JOIN_S = 5.0
 
 # What the pilot does, each with its lock held. record: how a task ended. cut: it was the end of the job; have it run
@@ -109,12 +109,12 @@ class Commands:
 
     def must_wait(self, task: Task) -> bool:
         """For all that runs, or for one that must be alone."""
-        return bool(self._running) if task.losses >= _SUSPECT else self._suspects > 0
+        return bool(self._running) if task.losses >= SUSPECT else self._suspects > 0
 
     def take(self, task: Task, slot: Slot, now: float) -> Running:
         """It counts as running from now on; that it begins is to be written before `begin`."""
         running = self._running[slot.number] = Running(task, slot, self._books.scratches.take(), now)
-        self._suspects += task.losses >= _SUSPECT
+        self._suspects += task.losses >= SUSPECT
         return running
 
     def begin(self, running: Running) -> None:
@@ -196,7 +196,7 @@ class Commands:
 
     def _forget(self, running: Running, is_left: bool) -> None:
         del self._running[running.slot.number]
-        self._suspects -= running.task.losses >= _SUSPECT
+        self._suspects -= running.task.losses >= SUSPECT
         self._books.scratches.put(running.scratch, is_left)
 
 

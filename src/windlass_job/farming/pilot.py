@@ -131,7 +131,9 @@ class Pilot:
         return Calls(
             folder,
             books=self._books,
-            deeds=calling.Deeds(self._count_call, self._end_call, self._clerk.ready.appendleft),
+            deeds=calling.Deeds(
+                self._count_call, self._end_call, self._clerk.ready.appendleft, self._commands.must_wait
+            ),
             envs=[dict(base, **one) for one in self._variables],
             make=lambda slot: Warm(slot, scratch=self._books.place, limit=self._books.limit),
             is_cut=self._is_cut,
@@ -235,7 +237,7 @@ class Pilot:
                 self._tally.end(task, records.STOPPED, now, NOTHING_USED)
             elif task.losses >= MOST_LOSSES:
                 self._tally.end(task, records.LOST, now, NOTHING_USED)
-            elif self._commands.must_wait(task):
+            elif self._calls.must_wait(task):
                 ready.appendleft(task)
                 break
             else:

@@ -1,9 +1,12 @@
 """What became of each task: a line when it starts, a line when it ends, in one file a worker. Plain text.
 
     c ENTRY
+    g FIRST END
+    b FIRST END
     s TASK ATTEMPT START
     e TASK ATTEMPT CODE START SECONDS CPU_S MEMORY_MB LAST_LINE
 
+`g`: calls of Python functions that a warm worker was given: it may have begun each of them. `b`: they were taken back.
 `c`: by this entry of the ledger the worker got tasks; what it recorded of them before is of an earlier life of theirs.
 Of a task with several lives (it failed, and is run again on demand) that one counts which stands behind the greatest
 `c`. ATTEMPT counts the tries of one life, over all workers; one that was cut off by the end of a job or a node is none.
@@ -12,13 +15,14 @@ is from a worker that died while it wrote: it does not count.
 """
 
 import json
-from typing import Iterable, NamedTuple, Optional
+from typing import Iterable, List, NamedTuple, Optional
 
 LOST = -1  # nodes died under it, again and again
 STOPPED = -2  # by the user, or because it was hopeless
 TOO_LONG = -3  # it had its time
 
 CLAIM, START, END = b"c", b"s", b"e"
+GIVEN, TAKEN_BACK = b"g", b"b"
 _LONGEST_LINE = 300
 
 Ended = NamedTuple(
@@ -42,6 +46,16 @@ def format_claim(entry: int) -> str:
 
 def format_start(task: int, attempt: int, start: float) -> str:
     return "s %d %d %.3f\n" % (task, attempt, start)
+
+
+def format_calls(kind: bytes, tasks: "List[int]") -> str:
+    """GIVEN or TAKEN_BACK; few lines, as most of them follow each other."""
+    lines, first = [], 0
+    for place in range(1, len(tasks) + 1):
+        if place == len(tasks) or tasks[place] != tasks[place - 1] + 1:
+            lines.append("%s %d %d\n" % (kind.decode(), tasks[first], tasks[place - 1] + 1))
+            first = place
+    return "".join(lines)
 
 
 def format_end(ended: Ended) -> str:

@@ -14,6 +14,7 @@ from windlass_job.farming.ranges import Range
 _WAITS, _RUNS, _OVER = range(3)
 _WAITING = re.compile(b"\x00+")
 _RUNNING = re.compile(b"\x01")
+_CALLS = {records.GIVEN + b" ": _RUNS, records.TAKEN_BACK + b" ": _WAITS}
 
 Left = NamedTuple("Left", [("ranges", List[Range]), ("length", int), ("told", Told)])
 
@@ -86,6 +87,9 @@ class Story:
             return
         if kind == records.START + b" ":
             self._mark(int(words[1]), _RUNS)
+        elif kind in _CALLS and len(words) > 2 and words[2].isdigit():
+            for task in range(int(words[1]), int(words[2])):
+                self._mark(task, _CALLS[kind])
         elif kind == records.CLAIM + b" ":
             self._claims.add(int(words[1]))
 
