@@ -21,6 +21,7 @@ COMMANDS: Dict[str, Tuple[str, str]] = {
     wire.STAGE_NODE: ("staging.keeping", "hold the data of this job on this node, until the input ends"),
     wire.GAUGES_VERB: ("gauging.sampling", "sample this node until the input ends"),
     wire.SHELL: ("serving.shell", "run COMMAND at a terminal, and end it when nobody uses it"),
+    wire.TIED: ("serving.tied", "run COMMAND, and end it when its connection is gone"),
     wire.NOTEBOOK: ("serving.notebook", "execute a notebook"),
     wire.JUPYTER: ("serving.jupyter", "run JupyterLab, and end it when nobody uses it"),
     wire.WORK_VERB: ("working.behind", "do what takes long, on a login node or in a job"),

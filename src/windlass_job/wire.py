@@ -196,6 +196,7 @@ GAUGES_VERB = "gauges"  # one task a node: what it does, a row every few seconds
 SECRET = "secret"  # on the first node: a word that only the processes of this job know
 WORK_VERB = "work"  # at the site or in a job: what takes long
 SHELL = "shell"  # on the first node: COMMAND, watched over
+TIED = "tied"  # on the login node: COMMAND, which ends with its connection
 NOTEBOOK = "notebook"  # on the first node: a notebook, executed cell by cell
 JUPYTER = "jupyter"  # on the first node: JupyterLab, watched over
 SPARK = "spark"  # one task a node: its part of a Spark cluster

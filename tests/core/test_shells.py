@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from tests.builders import PLAN, SITE
-from windlass.core.services.shells import Wanted, make_joined_line, make_new_line
+from windlass.core.services.shells import Wanted, make_joined_line, make_new_line, make_tied_line
 
 ZIP = "/scratch/alice/windlass/tools/windlass_job-1.pyz"
 WISH = Wanted(program=ZIP, idle=timedelta(minutes=30))
@@ -77,3 +77,14 @@ def test_in_the_job_of_a_run_it_shares_the_nodes_with_the_training() -> None:
     assert words[-3:-1] == ["bash", "-lc"]
     assert f"cd {PLAN.folder}/code" in "\n".join(script)
     assert f"export WINDLASS_RUN_DIR={PLAN.folder}" in "\n".join(script)
+
+
+def test_without_a_terminal_the_line_ends_with_its_connection() -> None:
+    first, line = make_tied_line(SITE, "exec srun 'a b'", ZIP, job_name="shell-abc").split("\n")
+
+    words = shlex.split(first)
+    assert words[:5] == ["[", "-t", "0", "]", "||"]
+    assert words[5:10] == ["exec", "python3", "-I", ZIP, "tied"]
+    assert words[-4:] == ["--", "bash", "-c", "exec srun 'a b'"]
+    assert "scancel --quiet --name=shell-abc" in words[10]
+    assert line == "exec srun 'a b'"

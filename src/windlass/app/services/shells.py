@@ -59,7 +59,7 @@ def open_new(session: Session, planned: Planned, typing: Typing, *, force: bool 
     root = planned.facts.root or fetch_root(session.host(site), site)
     wish = _make_wish(session, site, root, typing)
     name = f"shell-{session.make_suffix()}"
-    line = shells.make_new_line(site, plan, wish, folder=root, name=name)
+    line = _tie(site, shells.make_new_line(site, plan, wish, folder=root, name=name), wish, job_name=name)
     where = f"in a job at {site.name}, in {root}"
     return Opened(site=site, line=line, where=where, login_shell=plan.login_shell, job_name=name)
 
@@ -75,7 +75,7 @@ def open_joined(session: Session, run: str, typing: Typing) -> Opened:
     site, plan = session.site(record.site), load_plan(session, record)
     wish = _make_wish(session, site, record.root, typing)
     job_id = find_job(session, record)
-    line = shells.make_joined_line(site, plan, wish, job_id=job_id)
+    line = _tie(site, shells.make_joined_line(site, plan, wish, job_id=job_id), wish)
     where = f"in job {job_id} of run {record.run_id}, beside its command"
     return Opened(site=site, line=line, where=where, login_shell=plan.login_shell)
 
@@ -89,6 +89,11 @@ def run_shell(session: Session, opened: Opened) -> int:
     finally:
         if code == _CUT and opened.job_name is not None:
             _cancel(session, opened.site, opened.job_name)
+
+
+def _tie(site: Site, line: str, wish: shells.Wanted, *, job_name: str | None = None) -> str:
+    """On this very machine there is no connection: `run_in_terminal` alone sees to it."""
+    return line if site.is_local else shells.make_tied_line(site, line, wish.program, job_name=job_name)
 
 
 def _cancel(session: Session, site: Site, name: str) -> None:

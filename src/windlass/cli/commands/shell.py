@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.cli.foreground import ended_by_signals
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import on_option, service_options, take_service_flags
 from windlass.cli.output import Output
 from windlass.cli.services import idle_option, read_idle
-from windlass.errors import UsageError
+from windlass.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from windlass.app.services.shells import Opened, Typing
@@ -65,13 +66,16 @@ def command(
     flags = take_service_flags(values, hint="windlass shell -- COMMAND runs one there")
     if run and (site_name or flags):
         raise UsageError("a RUN has its own site and size: name either RUN, or --on and its flags")
-    with open_session(output) as session:
+    with open_session(output) as session, ended_by_signals():
         if run:
             opened = open_joined(session, run, typing)
         else:
             opened = _open_new(output, session, site_name, flags, typing, force=force)
         output.tell(f"a shell {opened.where}" + ("" if typing.command else "; `exit` leaves it"))
-        return run_shell(session, opened)
+        try:
+            return run_shell(session, opened)
+        except KeyboardInterrupt:
+            raise Interrupted("the shell is ended", done="and its job with it" if opened.job_name else None) from None
 
 
 def _open_new(

@@ -53,6 +53,18 @@ def make_joined_line(site: Site, plan: Plan, wanted: Wanted, *, job_id: str) -> 
     return make_step_line(site, options, shell, flags=_PTY)
 
 
+def make_tied_line(site: Site, line: str, program: str, *, job_name: str | None) -> str:
+    """The same, which ends with its connection also where no terminal hangs up. job_name: the job that it starts."""
+    end = (f"--end={make_cancel_line(site, job_name)}",) if job_name is not None else ()
+    tie = (site.software.python, "-I", program, wire.TIED, *end, "--", "bash", "-c", line)
+    return f"[ -t 0 ] || exec {quote_all(tie)}\n{line}"
+
+
+def make_cancel_line(site: Site, job_name: str) -> str:
+    path = f"export PATH={quote(site.software.slurm_path)}:$PATH; " if site.software.slurm_path else ""
+    return f'{path}exec scancel --quiet --name={quote(job_name)} --user="$(id -un)"'
+
+
 def _make_script(plan: Plan, wanted: Wanted, enter: Sequence[str]) -> str:
     """bash on the node. Whoever types gets the environment after their own start files, which may undo it."""
     idle = (f"--idle={wanted.idle.total_seconds():g}",) if wanted.idle is not None else ()
