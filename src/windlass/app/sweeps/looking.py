@@ -8,6 +8,7 @@ from windlass.app.farms.looking import START, load_results, load_tasks
 from windlass.app.session import Session
 from windlass.core.farm.values import FarmStatus, TaskResult, TaskState, read_status
 from windlass.core.record import RunRecord
+from windlass.core.sweep.attempts import is_newer, runs_again
 from windlass.core.sweep.card import SweepCard, read_card, read_values
 from windlass.core.sweep.importance import NAME as OWN_MEASURE
 from windlass.core.sweep.importance import measure_importance
@@ -50,8 +51,9 @@ class SweepReader:
         self.card = read_card(told["card"], self.record.run_id)
         self.status = read_status(self.record.run_id, told)
         ended, self._cursor = load_results(self.session, self.record, self._cursor)
-        for one in sorted(ended, key=lambda one: one.start + one.seconds):
-            self._ended[one.task] = one
+        for one in ended:
+            if is_newer(one, self._ended.get(one.task)):
+                self._ended[one.task] = one
         tasks = load_tasks(self.session, self.record, len(self.values), self.status.total)
         self.values += [read_values(one) for one in tasks]
         if self.measures is None or self.measures.metric != self.card.sweep.metric:
@@ -65,11 +67,11 @@ class SweepReader:
         return is_closed and not any(one.state is TrialState.RUNNING for one in trials)
 
     def _make_trials(self, status: FarmStatus, measures: MeasureReader) -> Iterator[Trial]:
-        running = {task.task: task.start for one in status.pilots if one.is_alive for task in one.running}
+        running = {task.task: task for one in status.pilots if one.is_alive for task in one.running}
         for number, values in enumerate(self.values):
             ended, curve = self._ended.get(number), measures.curves.get(number)
             state = TrialState.WAITING if ended is None else _STATES.get(ended.state, TrialState.FAILED)
-            if number in running and (ended is None or running[number] > ended.start + 0.2):
+            if number in running and runs_again(running[number], ended):
                 state, ended = TrialState.RUNNING, None
             yield Trial(
                 number=number,
