@@ -268,10 +268,27 @@ def test_each_task_has_cores_and_gpus_of_its_own_from_its_first_moment(farm: Far
     show = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['CUDA_VISIBLE_DEVICES'])"
     farm.lay([f'sleep 0.2; "{sys.executable}" -c "{show}"'] * 4, gpus=1, share=2)
 
-    farm.run(CUDA_VISIBLE_DEVICES="2")
+    mine = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, mine[:2])  # as Slurm gives a job a cpuset
+    try:
+        farm.run(CUDA_VISIBLE_DEVICES="2")
+    finally:
+        os.sched_setaffinity(0, mine)
 
     seen = {farm.read_output(task) for task in range(4)}
-    assert seen == {f"[{core}] 2\n".encode() for core in sorted(os.sched_getaffinity(0))[:2]}
+    assert seen == {f"[{core}] 2\n".encode() for core in mine[:2]}
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_where_the_scheduler_gives_no_cores_of_its_own_jobs_do_not_share_one(farm: Farm) -> None:
+    """One CPU of several: which one is the kernel's to say, that knows of other jobs too."""
+    show = "import os; print(sorted(os.sched_getaffinity(0)), os.environ['OMP_NUM_THREADS'])"
+    farm.lay([f'sleep 0.2; "{sys.executable}" -c "{show}"'] * 2)
+
+    said = farm.run(slots=1)
+
+    assert "1 task at a time" in said
+    assert {farm.read_output(task) for task in range(2)} == {f"{sorted(os.sched_getaffinity(0))} 1\n".encode()}
 
 
 @pytest.mark.slow

@@ -16,7 +16,10 @@ def load_node(env: Mapping[str, str]) -> Node:
     allowed = slurm.read_number(env, "SLURM_CPUS_ON_NODE", 0)
     memory_mb = cgroups.load_usage().get("memory_limit_mb") or slurm.read_number(env, "SLURM_MEM_PER_NODE", 0)
     gpus = read_gpus(env.get("CUDA_VISIBLE_DEVICES") or env.get("ROCR_VISIBLE_DEVICES"), env.get("SLURM_GPUS_ON_NODE"))
-    return Node(cores[:allowed] if 0 < allowed < len(cores) else cores, gpus, int(memory_mb) or None)
+    if 0 < allowed < len(cores):
+        # No cpuset: which of them are this job's nobody says, and another pilot would choose the same ones.
+        return Node(allowed, [], gpus, int(memory_mb) or None)
+    return Node(len(cores), cores, gpus, int(memory_mb) or None)
 
 
 def make_all_variables(slots: "List[Slot]", need: Need, env: Mapping[str, str]) -> "List[Dict[str, str]]":

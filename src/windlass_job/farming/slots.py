@@ -4,8 +4,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 # What one task takes; share: how many of them are on one GPU.
 Need = NamedTuple("Need", [("cpus", int), ("gpus", int), ("memory_mb", int), ("share", int)])
-# What this node gives to the job.
-Node = NamedTuple("Node", [("cores", List[int]), ("gpus", List[str]), ("memory_mb", Optional[int])])
+# What this node gives to the job. cores: empty where they are not its own: then tasks are not bound to any.
+Node = NamedTuple("Node", [("cpus", int), ("cores", List[int]), ("gpus", List[str]), ("memory_mb", Optional[int])])
 Slot = NamedTuple("Slot", [("number", int), ("cores", List[int]), ("gpus", List[str])])
 
 
@@ -17,7 +17,7 @@ def read_need(card: "Mapping[str, Any]") -> Need:
 
 def plan_slots(node: Node, need: Need) -> "List[Slot]":
     """As many as fit, and at least one: what does not fit is seen when it runs, and told."""
-    fits = [max(len(node.cores), 1) // max(need.cpus, 1)]
+    fits = [max(node.cpus, 1) // max(need.cpus, 1)]
     if need.gpus:
         fits.append(len(node.gpus) // need.gpus * max(need.share, 1))
     if need.memory_mb and node.memory_mb:
