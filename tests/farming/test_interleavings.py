@@ -254,3 +254,33 @@ def test_who_stands_behind_one_that_beats_is_not_looked_at() -> None:
 
     assert world.load_state().sealed.keys() == {"w001"}
     assert world.roll.looks < 12 * 39 + 40
+
+
+def test_what_stands_behind_a_page_that_has_not_come_back_does_not_count() -> None:
+    """A file server may have a later page of a dead worker's records, and NUL bytes where the one before will be."""
+    world = World(3)
+    worker, other = world.add_worker(), world.add_worker()
+    worker.claim(3, None)
+    worker.start()
+    whole = len(world.roll.records[worker.name])
+    worker.end(0)
+    page = len(world.roll.records[worker.name])
+    worker.start()
+    worker.end(0)
+    content = world.roll.records[worker.name]
+    world.roll.records[worker.name] = content[:whole] + bytes(page - whole - 1) + b"\n" + content[page:]
+
+    other.member.seal(worker.name)
+    world.roll.records[worker.name] = content  # the page is there after all
+    finish(world)
+
+    assert world.load_state().sealed == {worker.name: whole}
+    assert {len(ends) for ends in world.find_counted().values()} == {1}
+    assert world.load_state().done == 3
+
+
+def test_a_page_that_has_not_come_back_is_read_later() -> None:
+    line = records.format_end(records.Ended(1, 1, 0, 1.0, 1.0, 0.0, 0.0, "")).encode()
+
+    assert records.find_whole(line + bytes(10) + b"\n" + line) == len(line)
+    assert records.find_whole(line + b"e 2") == len(line)

@@ -11,7 +11,7 @@
 Of a task with several lives (it failed, and is run again on demand) that one counts which stands behind the greatest
 `c`. ATTEMPT counts the tries of one life, over all workers; one that was cut off by the end of a job or a node is none.
 CODE as a shell says it, or one of the words below; LAST_LINE is JSON, of tasks that failed only. A line without its end
-is from a worker that died while it wrote: it does not count.
+is from a worker that died while it wrote: it does not count, nor does anything behind NUL bytes.
 """
 
 import json
@@ -93,15 +93,16 @@ def read_end(line: bytes) -> "Optional[Ended]":
 
 def read_ends(content: bytes) -> "Iterable[Ended]":
     """Of whole lines only."""
-    for line in content[: content.rfind(b"\n") + 1].splitlines():
+    for line in content[: find_whole(content)].splitlines():
         ended = read_end(line)
         if ended is not None:
             yield ended
 
 
 def find_whole(content: bytes) -> int:
-    """How many bytes are whole lines."""
-    return content.rfind(b"\n") + 1
+    """How many bytes are whole lines. Behind NUL bytes is a page that a file server has before the one in front of it."""
+    hole = content.find(b"\0")
+    return content.rfind(b"\n", 0, hole if hole >= 0 else len(content)) + 1
 
 
 def is_over(ended: Ended, retries: int) -> bool:

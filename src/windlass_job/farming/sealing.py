@@ -30,8 +30,8 @@ def find_left(entries: "List[Entry]", who: str, lines: "Iterable[bytes]", retrie
     """
     story = Story(find_pieces(entries, who), retries)
     for line in lines:
-        if not line.endswith(b"\n"):
-            break  # it died while it wrote this
+        if not line.endswith(b"\n") or b"\0" in line:
+            break  # it died while it wrote this, or a file server has a later page before an earlier one
         story.take(line)
     told = ledger.count_told(entries, who)
     return Left(ranges.merge(story.find_left()), story.length, Told(story.done - told.done, story.failed - told.failed))
