@@ -274,7 +274,7 @@ def test_what_stands_behind_a_page_that_has_not_come_back_does_not_count() -> No
     world.roll.records[worker.name] = content  # the page is there after all
     finish(world)
 
-    assert world.load_state().sealed == {worker.name: whole}
+    assert world.load_state().sealed[worker.name] == whole
     assert {len(ends) for ends in world.find_counted().values()} == {1}
     assert world.load_state().done == 3
 

@@ -100,7 +100,7 @@ def read_ends(content: bytes) -> "Iterable[Ended]":
 
 
 def find_whole(content: bytes) -> int:
-    """How many bytes are whole lines. Behind NUL bytes is a page that a file server has before the one in front of it."""
+    """How many bytes are whole lines. NUL bytes stand for a page that a file server has not brought back yet."""
     hole = content.find(b"\0")
     return content.rfind(b"\n", 0, hole if hole >= 0 else len(content)) + 1
 
