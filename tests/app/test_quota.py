@@ -4,6 +4,8 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,12 +13,17 @@ import pytest
 
 from tests.app.conftest import ENGINES
 from tests.app.test_story import make_planned
+from tests.builders import RECORD
 from tests.edges.places import small_disk
 from tests.sites.shipped import load
 from windlass.app.following import wait
 from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.app.storage.quota import Wanted, look_at_quotas, walk_storage
+from windlass.app.watching.reading_runs import RunReader
+from windlass.app.watching.reading_today import load_alarms
+from windlass.app.watching.watch import Watch
+from windlass.core.record import RunRecord, RunState
 from windlass.core.site import FileTime
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
@@ -60,6 +67,56 @@ def test_a_disk_that_fills_up_shows_it(session: Session, disk: Path) -> None:
     assert scratch.quota.is_shared
     assert found.taken_at == pytest.approx(time.time(), abs=60)
     assert found.walk is None
+
+
+@ON_POCKET
+def test_what_was_asked_last_is_what_alarms_go_by(session: Session, tmp_path: Path) -> None:
+    """The survey before a run may be days old; `windlass quota` and the button of a site ask anew."""
+    name, told = _add_lab_with_quota(tmp_path)
+    told.write_text("95")
+    with closing(Watch(session)) as watch:
+        record = replace(RECORD, site=name, state=RunState.WAITING)
+        assert _list_alarms(watch, record) == []
+
+        look_at_quotas(session, name)
+        assert [one.partition(" (")[0] for one in _list_alarms(watch, record)] == [
+            "scratch at lab is nearly full: 97.3 GB of 102 GB"
+        ]
+
+        session.facts(session.site(name))
+        told.write_text("10")
+        look_at_quotas(session, name)
+        assert _list_alarms(watch, record) == []
+
+
+@ON_POCKET
+def test_a_survey_that_is_newer_counts(session: Session, tmp_path: Path) -> None:
+    name, told = _add_lab_with_quota(tmp_path)
+    told.write_text("95")
+    look_at_quotas(session, name)
+    told.write_text("10")
+    session.facts(session.site(name))
+
+    with closing(Watch(session)) as watch:
+        assert _list_alarms(watch, replace(RECORD, site=name, state=RunState.WAITING)) == []
+
+
+def _add_lab_with_quota(folder: Path) -> tuple[str, Path]:
+    """Its scratch has a quota of 100 million kB, of which so many million are used as that file says."""
+    told, program = folder / "told", folder / "myquota"
+    program.write_text(
+        "#!/bin/sh\necho 'Disk quotas for user alice (uid 1001):'\n"
+        "echo '     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace'\n"
+        f'echo "     /scratch  $(cat {told})000000K 0K 100000000K - 120 9000 10000 -"\n'
+    )
+    program.chmod(0o755)
+    area = f'[storage.scratch]\npath = "{folder}"\nquota_command = "{program}"\n'
+    add_site("lab", f'extends = "here"\nroot = "{folder}/windlass"\n{area}', find_folders(os.environ))
+    return "lab", told
+
+
+def _list_alarms(watch: Watch, record: RunRecord) -> list[str]:
+    return [one.message for one in load_alarms(watch, RunReader(watch), [record]) if one.kind == "quota"]
 
 
 @ON_POCKET

@@ -64,6 +64,13 @@ def look_at_quotas(session: Session, name: str) -> Quotas:
     )
 
 
+def load_told(session: Session, site: Site) -> Facts:
+    """Quotas as they were told last, by the survey before a run or by whoever asked for them alone; nobody is asked."""
+    surveyed = session.last_facts(site) or Facts()
+    asked = session.store.kept(_make_told_key(site), kind=Facts) or Facts()
+    return max(surveyed, asked, key=lambda one: (one.quotas is not None, one.taken_at or 0.0))
+
+
 def walk_storage(
     session: Session,
     name: str,
@@ -158,13 +165,19 @@ def _ask(session: Session, site: Site) -> tuple[Facts, str | None]:
     try:
         replies = session.host(site).ask(asked)
     except (LoginNeeded, HostUnreachable, ConnectionLost) as problem:
-        known = session.last_facts(site)
-        return known or Facts(), f"{site.name} was not asked: {problem.message}"
-    return add_numbers(Facts(taken_at=now), site, [read_completed(reply) for reply in replies]), None
+        return load_told(session, site), f"{site.name} was not asked: {problem.message}"
+    told = add_numbers(Facts(taken_at=now), site, [read_completed(reply) for reply in replies])
+    if told.quotas is not None:
+        session.store.keep(_make_told_key(site), Facts(taken_at=now, quotas=told.quotas))
+    return told, None
 
 
 def _with_holdings(session: Session, quotas: Quotas, site: Site) -> Quotas:
     return quotas if quotas.walk is None else replace(quotas, holdings=list_ours(session, site.name, quotas.walk))
+
+
+def _make_told_key(site: Site) -> str:
+    return f"quotas:{site.name}"
 
 
 def _make_key(site: Site) -> str:

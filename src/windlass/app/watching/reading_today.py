@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from windlass.app import listing
 from windlass.app.session import Session
+from windlass.app.storage.quota import load_told
 from windlass.app.watching.logins import load_login_end
 from windlass.app.watching.reading_runs import RunReader
 from windlass.app.watching.watch import Watch
@@ -60,13 +61,13 @@ def load_alarms(watch: Watch, reader: RunReader, records: Sequence[RunRecord]) -
     looks = watch.looks(names)
     sites = []
     for name in names:
-        facts = _load_facts(watch, name)
+        told = _load_quotas(watch, name)
         sites.append(
             WatchedSite(
                 name=name,
                 look=looks[name],
-                quotas=facts.quotas or (),
-                quotas_seen=facts.taken_at,
+                quotas=told.quotas or (),
+                quotas_seen=told.taken_at,
                 login_end=load_login_end(watch.session, name),
             )
         )
@@ -86,9 +87,9 @@ def list_runs(
     return RunList(records=records, total=total, page=page, pages=pages)
 
 
-def _load_facts(watch: Watch, name: str) -> Facts:
+def _load_quotas(watch: Watch, name: str) -> Facts:
     try:
-        return watch.session.last_facts(watch.session.site(name)) or NOTHING_SEEN
+        return load_told(watch.session, watch.session.site(name))
     except WindlassError:  # its file is gone, or wrong
         return NOTHING_SEEN
 
