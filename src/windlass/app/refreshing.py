@@ -16,6 +16,7 @@ from windlass.edges.host import Request, expect
 from windlass.errors import NotFound, SiteNotReady, WindlassError
 
 _MOST_AT_ONCE = 8
+_MOST_LISTED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,15 +170,9 @@ def _settle(session: Session, cluster: Cluster, record: RunRecord) -> RunRecord:
             return replace(record, reason=f"the submission is {results[-1].outcome}")
 
 
-def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[RunRecord]:
+def rebuild(session: Session, site_name: str, *, limit: int = _MOST_LISTED) -> list[RunRecord]:
     """The store's rows for a site, made again from the run folders there: the folders are the truth."""
-    from windlass.app.rebuilding import read_listed_run
-
-    site = session.site(site_name)
-    facts = session.facts(site)
-    reply = session.host(site).ask([Request(operation="list_runs", arguments={"root": facts.root, "limit": limit})])[0]
-    expect(reply, SiteNotReady, f"the run folders in {facts.root} cannot be listed")
-    listed = [read_listed_run(one, site.name) for one in reply.values.get("runs", [])]
+    listed = _list_there(session, site_name, limit)
     found = [one for one in listed if one is not None]
     _replace_unreadable(session, site_name, found, is_all=len(listed) < limit)
     known = {one.run_id: one for one in session.store.list(limit=None, site=site_name)}
@@ -189,6 +184,27 @@ def rebuild(session: Session, site_name: str, *, limit: int = 10_000) -> list[Ru
     session.store.save_many([replace(one, notes=_join_notes(one, known.get(one.run_id))) for one in news])
     _take_notes(session, found, known)
     return found
+
+
+def list_live_there(session: Session, site_name: str) -> list[str]:
+    """Ids of all runs that wait or run, also of those that another laptop sent or resumed. Nothing of them is kept."""
+    refresh(session, session.store.live_runs(site_name))
+    known = {one.run_id: one.job_ids for one in session.store.list(limit=None, site=site_name)}
+    found = [one for one in _list_there(session, site_name, _MOST_LISTED) if one is not None]
+    foreign = [one for one in found if known.get(one.run_id) != one.job_ids]
+    live = (*session.store.live_runs(site_name), *_judge_quietly(session, site_name, foreign))
+    return sorted({one.run_id for one in live if not one.state.is_final})
+
+
+def _list_there(session: Session, site_name: str, limit: int) -> list[RunRecord | None]:
+    """None: a folder whose papers cannot be read."""
+    from windlass.app.rebuilding import read_listed_run
+
+    site = session.site(site_name)
+    facts = session.facts(site)
+    reply = session.host(site).ask([Request(operation="list_runs", arguments={"root": facts.root, "limit": limit})])[0]
+    expect(reply, SiteNotReady, f"the run folders in {facts.root} cannot be listed")
+    return [read_listed_run(one, site.name) for one in reply.values.get("runs", [])]
 
 
 def _judge_quietly(session: Session, site_name: str, found: Sequence[RunRecord]) -> list[RunRecord]:

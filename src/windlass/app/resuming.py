@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from windlass.app.budgets.resuming import hold_to_limits
+from windlass.app.environments.reviving import revive_environment
 from windlass.app.planning import snapshot_project
 from windlass.app.refreshing import refresh_site
 from windlass.app.running import refuse_passwords
@@ -53,6 +54,7 @@ def resume_run(
         plan = replace(plan, exclude=",".join(filter(None, (plan.exclude, exclude))))
     plan = hold_to_limits(session, record, plan, budget)
     _refuse_if_sent_by_another(session, record, plan.number)
+    revive_environment(session, record, plan)
     if update_code:
         _send_code(session, record)
     earlier = (one for one in record.submissions if one.job_id is not None)

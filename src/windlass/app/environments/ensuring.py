@@ -3,8 +3,8 @@
 from windlass.app.environments.building import Tell, build_environment
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.session import Session
-from windlass.core.environment import EnvironmentSeen
-from windlass.core.run import BuildPlace, Wheels
+from windlass.core.environment import EnvironmentSeen, Recipe
+from windlass.core.run import BuildPlace, RunSpec, Wheels
 from windlass.core.site import Site
 from windlass.errors import EnvironmentFailed
 
@@ -20,7 +20,7 @@ def ensure_environment(
     if not wanted.may_build:
         return planned
     if seen.is_missing:
-        _build(session, planned, seen, progress)
+        build_missing(session, planned.site, seen.recipe, planned.spec, damage=seen.damage, progress=progress)
         planned = plan_run(session, wanted)  # what was built is checked too: its Python, its GPU code
         _refuse_missing(planned)
     _pack(session, planned)
@@ -35,16 +35,18 @@ def bring_for_nodes(session: Session, site: Site, seen: EnvironmentSeen) -> None
         bring_wheels(session, site, seen.recipe)
 
 
-def _build(session: Session, planned: Planned, seen: EnvironmentSeen, progress: Tell | None) -> None:
-    site, recipe = planned.site, seen.recipe
-    why = f"what is there is damaged: {seen.damage}" if seen.damage else "it is not there yet"
+def build_missing(
+    session: Session, site: Site, recipe: Recipe, spec: RunSpec, *, damage: str | None, progress: Tell | None = None
+) -> None:
+    """Where the run file says; damage: of what is there, which is built anew."""
+    why = f"what is there is damaged: {damage}" if damage else "it is not there yet"
     session.tell(f"building   {recipe.id} at {site.name}: {why}")
-    if planned.spec.environment.build is not BuildPlace.JOB:
-        build_environment(session, site, recipe, again=seen.damage is not None, progress=progress)
+    if spec.environment.build is not BuildPlace.JOB:
+        build_environment(session, site, recipe, again=damage is not None, progress=progress)
         return
     from windlass.app.environments.building_by_job import await_build, build_as_job
 
-    record = build_as_job(session, site, recipe, planned.spec, again=seen.damage is not None)
+    record = build_as_job(session, site, recipe, spec, again=damage is not None)
     session.tell(f"building   as run {record.run_id}, job {record.job_id}: waiting for it")
     await_build(session, site, recipe, record)
 

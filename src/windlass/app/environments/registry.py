@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windlass.app.refreshing import rebuild, refresh
+from windlass.app.refreshing import list_live_there
 from windlass.app.session import Session
 from windlass.app.working import LongWork, follow_there
 from windlass.core.environment import Built, Damaged, Remains
@@ -109,13 +109,13 @@ def remove_environments(
 
     Those before it are gone then.
     """
-    rebuild(session, site.name)  # a run that waits says nothing itself, and another laptop may have sent it
-    refresh(session, session.store.live_runs(site.name))
-    return tuple(_remove(session, site, one.id, only_wheels=only_wheels) for one in found)
+    live = list_live_there(
+        session, site.name
+    )  # one that waits says nothing itself, and another laptop may have sent it
+    return tuple(_remove(session, site, one.id, live, only_wheels=only_wheels) for one in found)
 
 
-def _remove(session: Session, site: Site, env_id: str, *, only_wheels: bool) -> RemovedEnvironment:
-    live = [record.run_id for record in session.store.live_runs(site.name)]
+def _remove(session: Session, site: Site, env_id: str, live: list[str], *, only_wheels: bool) -> RemovedEnvironment:
     request = {"verb": "remove-env", "root": site.root, "id": env_id, "runs": live, "only_wheels": only_wheels}
     hint = f"windlass env rm {env_id} --on {site.name}"
     work = LongWork(host=session.host(site), request=request, show=_ignore, killed=EnvironmentFailed, hint=hint)
