@@ -12,6 +12,7 @@ from windlass_job.farming.roll import DiskRoll, make_timing
 from windlass_job.farming.table import Table
 
 _BLOCK = 4 << 20
+_TOLD = (records.CLAIM + b" ", records.END + b" ")  # beginnings of lines
 _MOST = 8 << 20  # bytes of records that are looked through for one answer
 
 
@@ -68,7 +69,7 @@ def read_new(folder: bytes, since: "Dict[str, int]") -> "Tuple[List[Dict[str, An
             return told, zlib.compress(b"".join(pieces), 3), True
         content = _read(os.path.join(pilots, disk.as_path(name) + b".rec"), start, min(end - start, room))
         content = content[: records.find_whole(content)]
-        ends = b"".join(line for line in content.splitlines(True) if line.startswith(records.END + b" "))
+        ends = b"".join(line for line in content.splitlines(True) if line.startswith(_TOLD))
         pieces.append(ends)
         card = disk.read_json(os.path.join(pilots, disk.as_path(name) + b".json")) or {}
         told.append({"name": name, "host": card.get("host"), "to": start + len(content), "bytes": len(ends)})

@@ -15,7 +15,7 @@ is from a worker that died while it wrote: it does not count, nor does anything 
 """
 
 import json
-from typing import Iterable, List, NamedTuple, Optional
+from typing import Iterable, List, NamedTuple, Optional, Tuple
 
 LOST = -1  # nodes died under it, again and again
 STOPPED = -2  # by the user, or because it was hopeless
@@ -97,6 +97,22 @@ def read_ends(content: bytes) -> "Iterable[Ended]":
         ended = read_end(line)
         if ended is not None:
             yield ended
+
+
+def read_story(content: bytes, entry: int) -> "Iterable[Tuple[int, Optional[Ended]]]":
+    """Lines about entries of the ledger and about ends: the greatest entry so far, and what ended. entry: known before.
+
+    Of two ends of one task the later one has the greater entry, or in the same the greater attempt.
+    """
+    for line in content.splitlines():
+        words = line.split(None, 2)
+        if len(words) == 2 and words[0] == CLAIM and words[1].isdigit():
+            entry = max(entry, int(words[1]))
+            yield entry, None
+            continue
+        ended = read_end(line)
+        if ended is not None:
+            yield entry, ended
 
 
 def find_whole(content: bytes) -> int:

@@ -8,7 +8,7 @@ from windlass.core.farm.rows import Task, read_row
 from windlass.core.farm.values import Cursor, FarmStatus, TaskResult, make_result, read_status
 from windlass.core.record import RunRecord
 from windlass_job.farming.packing import unpack
-from windlass_job.farming.records import read_ends
+from windlass_job.farming.records import read_story
 
 START = Cursor()
 _ROWS = 50_000  # that are asked for at once
@@ -21,21 +21,29 @@ def load_status(session: Session, record: RunRecord) -> FarmStatus:
 def load_results(session: Session, record: RunRecord, since: Cursor = START) -> tuple[list[TaskResult], Cursor]:
     """Every attempt that ended since then, in that order. Of the records only what is new is read."""
     found: list[TaskResult] = []
-    while True:
-        reply = ask_farm(session, record, "farm_results", {"since": dict(since.read)})
-        lines, at = zlib.decompress(reply.payload), 0
-        read = dict(since.read)
-        for told in reply.values["workers"]:
-            own = lines[at : at + told["bytes"]]
-            at += told["bytes"]
-            read[told["name"]] = told["to"]
-            found += [
-                make_result(one, worker=told["name"], node=told["host"], retries=reply.values["retries"])
-                for one in read_ends(own)
-            ]
-        since = Cursor(read=read)
-        if not reply.values["more"]:
-            return sorted(found, key=lambda one: one.start + one.seconds), since
+    is_more = True
+    while is_more:
+        some, since, is_more = _load_some(session, record, since)
+        found += some
+    return sorted(found, key=lambda one: one.start + one.seconds), since
+
+
+def _load_some(session: Session, record: RunRecord, since: Cursor) -> tuple[list[TaskResult], Cursor, bool]:
+    """One answer, and whether there is more."""
+    reply = ask_farm(session, record, "farm_results", {"since": dict(since.read)})
+    lines, at, found = zlib.decompress(reply.payload), 0, []
+    read, entries = dict(since.read), dict(since.entries)
+    for told in reply.values["workers"]:
+        name, own = told["name"], lines[at : at + told["bytes"]]
+        at += told["bytes"]
+        for entry, ended in read_story(own, entries.get(name, 0)):
+            entries[name] = entry
+            if ended is not None:
+                found.append(
+                    make_result(ended, worker=name, node=told["host"], retries=reply.values["retries"], entry=entry)
+                )
+        read[name] = told["to"]
+    return found, Cursor(read=read, entries=entries), bool(reply.values["more"])
 
 
 def load_tasks(session: Session, record: RunRecord, first: int, end: int) -> list[Task]:

@@ -37,7 +37,7 @@ def fold_results(results: Iterable[TaskResult], before: Mapping[int, Outcome] | 
             folded[one.task] = Outcome(last=one, tries=1)
             continue
         is_newer = known.last.state is not TaskState.DONE and (
-            one.state is TaskState.DONE or one.start + one.seconds >= known.last.start + known.last.seconds
+            one.state is TaskState.DONE or one.order >= known.last.order
         )
         folded[one.task] = Outcome(last=one if is_newer else known.last, tries=known.tries + 1)
     return folded

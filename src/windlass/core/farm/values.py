@@ -92,9 +92,15 @@ class TaskResult:
     worker: str
     node: str | None = None
     last_line: str = ""
+    entry: int = 0  # the greatest of the ledger that its worker knew of by then
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Among the attempts of one task, in all its lives. Clocks of nodes may be off."""
+        return self.entry, self.attempts
 
 
-def make_result(ended: records.Ended, *, worker: str, node: str | None, retries: int) -> TaskResult:
+def make_result(ended: records.Ended, *, worker: str, node: str | None, retries: int, entry: int) -> TaskResult:
     return TaskResult(
         task=ended.task,
         state=_name_state(ended, retries),
@@ -107,6 +113,7 @@ def make_result(ended: records.Ended, *, worker: str, node: str | None, retries:
         worker=worker,
         node=node,
         last_line=ended.last_line,
+        entry=entry,
     )
 
 
@@ -120,9 +127,10 @@ def _name_state(ended: records.Ended, retries: int) -> TaskState:
 
 @dataclass(frozen=True, kw_only=True)
 class Cursor:
-    """How far the records were read: bytes of each worker's."""
+    """How far the records were read: bytes of each worker's, and the greatest entry of the ledger there."""
 
     read: Mapping[str, int] = field(default_factory=lambda: _NOWHERE)
+    entries: Mapping[str, int] = field(default_factory=lambda: _NOWHERE)
 
 
 @dataclass(frozen=True, kw_only=True)
