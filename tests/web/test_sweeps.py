@@ -1,9 +1,14 @@
 """The pages of sweeps: readable without JavaScript, with pictures made by the server, and safe whatever is in them."""
 
 import xml.etree.ElementTree
+from dataclasses import replace
+from pathlib import Path
 
-from tests.web.browser.sample import HOSTILE, NASTY, SWEEP, fill_sweeps
-from tests.web.house import House
+from tests.web.browser.sample import HOSTILE, NASTY, SWEEP, fill_sweeps, make_sweep
+from tests.web.house import House, make_run
+from windlass.app.watching.asking import load_asked
+from windlass.edges.site_files import add_site
+from windlass.edges.sweep_files import save_seen
 
 
 def test_a_sweep_shows_its_best_its_failures_and_its_trials_linked(guest: House) -> None:
@@ -53,6 +58,25 @@ def test_what_is_no_sweep_is_told(guest: House) -> None:
     for name in ("nobody", "..%2fwindlass", ".hidden"):
         answer = guest.get(f"/sweeps/{name}")
         assert answer.status == 404
+
+
+def test_a_button_that_is_pressed_again_and_again_asks_as_rarely_as_the_site_bears(
+    guest: House, tmp_path: Path
+) -> None:
+    save_seen(guest.session.folders, replace(make_sweep(1.0), site="lab"))
+    rules = "[rules]\npoll_s = 600\n"
+    add_site("lab", f'extends = "here"\nroot = "{tmp_path}"\n{rules}', guest.session.folders)
+    guest.add(make_run(SWEEP, site="lab", farm=SWEEP))
+    form = {"form_key": guest.find_form_key(f"/sweeps/{SWEEP}")}
+
+    tried = []
+    for _ in range(2):
+        assert guest.post(f"/sweeps/{SWEEP}/ask", form).headers["location"] == f"/sweeps/{SWEEP}"
+        tried.append(load_asked(guest.session, "lab", f"sweep:{SWEEP}").tried)
+
+    assert tried[0] > 0
+    assert tried[1] == tried[0]
+    assert "It did not tell" in guest.get(f"/sweeps/{SWEEP}").text  # its folder is not there
 
 
 def test_asking_needs_the_word_of_our_own_page(guest: House) -> None:

@@ -3,10 +3,13 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from tests.builders import RECORD
 from windlass.core.events import read_events
 from windlass.core.record import RunState, Submission
 from windlass.core.watching.chain import Phase, Save, count_lost_s, make_chain
+from windlass_job import wire
 
 RUN = replace(RECORD, created=0.0, state=RunState.RUNNING, links=3)
 
@@ -78,6 +81,28 @@ def test_without_word_of_checkpoints_nothing_is_called_lost() -> None:
     )
 
     assert lengths(text) == [{"waiting": 5, "staging": 5, "running": 80}]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        wire.CUT,
+        wire.FAILED,
+        wire.TERMINATED,
+        wire.SKIPPED,
+        wire.DUPLICATE,
+        wire.SPENT,
+        wire.MOVED,
+        wire.FENCED,
+    ],
+)
+def test_every_end_of_a_link_is_told_in_words(outcome: str) -> None:
+    text = events((5, "link_started", 1, {}), (90, "link_ended", 1, {"outcome": outcome}))
+
+    (link,) = make_chain(RUN, read_events(text), 1000.0)
+
+    assert link.why != outcome
+    assert " " in link.why
 
 
 def test_damaged_lines_and_none_at_all_do_no_harm() -> None:

@@ -58,6 +58,7 @@ _WHY = {
     wire.TERMINATED: "it was told to end: cancelled or preempted",
     wire.SKIPPED: "nothing was left to do",
     wire.DUPLICATE: "another job held this link",
+    wire.SPENT: "the hours that you set for the run are used up; it was asked to stop",
     wire.MOVED: "nodes could not talk; the rest was submitted again without them",
     wire.FENCED: "another job had taken over",
 }

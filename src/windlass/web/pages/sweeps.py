@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from windlass.app.sweeps.looking import look_at_sweep
+from windlass.app.watching.asking import ask_rarely, load_asked
 from windlass.core.drawing.marks import THEMES
 from windlass.core.sweep.hiding import hide_in_sweep
 from windlass.core.sweep.pictures import draw_history, draw_trials, summarize_history, summarize_trials
@@ -21,6 +22,7 @@ from windlass.web.desk import Desk
 from windlass.web.door import read_form, refuse_form
 
 MOST_ROWS = 200
+_SUBJECT = "sweep:"
 
 
 def show_all(desk: Desk, request: Request) -> Response:
@@ -32,6 +34,7 @@ def show(desk: Desk, request: Request) -> Response:
     ranked = seen.ranked
     values = {
         "seen": seen,
+        "asked": load_asked(desk.watch.session, seen.site, _SUBJECT + seen.sweep_id),
         "address": f"/sweeps/{quote(seen.sweep_id, safe='')}",
         "trials": ranked[:MOST_ROWS],
         "hidden": max(0, len(ranked) - MOST_ROWS),
@@ -68,7 +71,8 @@ async def ask(desk: Desk, request: Request) -> Response:
 
     def work() -> None:
         with desk.open_session() as session:
-            look_at_sweep(session, session.store.load(name))
+            record = session.store.load(name)
+            ask_rarely(session, record.site, _SUBJECT + name, lambda: look_at_sweep(session, record).asked)
 
     await run_in_threadpool(work)
     return RedirectResponse(f"/sweeps/{quote(name, safe='')}", status_code=303)
