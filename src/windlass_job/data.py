@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, Union
 
+    from windlass_job.reading.labels import Source
     from windlass_job.reading.loader import Loader
-    from windlass_job.reading.recipe import Source
 
 
 def loader(
@@ -56,7 +56,8 @@ def loader(
     image, every sample once. crop: random_resized, random, centre or whole. decode: a decoder's name, `nvjpeg` for
     the GPU's (by torchvision; chosen where a trial shows it twice as fast as all CPUs of the task), or a function
     from a content to an array, a tensor or a number, of always the same shape and type. dtype: floating point, less
-    the mean and divided by std; else the bytes of the images. label: a column instead of the class. remainder and
+    the mean and divided by std; else the bytes of the images. label: a column of numbers instead of the class; where
+    one has a fraction all are floats. remainder and
     drop_last: see `Order`. workers: as many as this task has CPUs; processes: instead of threads; the default
     for our own decoders. on_error: `raise`, or `skip` broken images, which are told and counted.
     """
@@ -94,11 +95,14 @@ def iterable_dataset(
     return make_iterable(_open(source), order, transform, decode, label)
 
 
-def dali_source(source: "Union[str, Source]", batch_size: int, **order: "Any") -> "Iterator[Any]":
-    """For DALI's fn.external_source(source=..., num_outputs=2): endless batches of coded images and labels."""
+def dali_source(source: "Union[str, Source]", batch_size: int, epoch: int = 0, **order: "Any") -> "Iterator[Any]":
+    """For DALI's fn.external_source(source=..., num_outputs=2): endless batches of coded images and labels.
+
+    epoch: the first one, after a restart. order: options of `Order`.
+    """
     from windlass_job.reading.dali import make_source
 
-    return make_source(_open(source), batch_size, order)
+    return make_source(_open(source), batch_size, epoch, order)
 
 
 def tensorflow_dataset(

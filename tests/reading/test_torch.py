@@ -56,6 +56,23 @@ def test_an_iterable_dataset_is_shared_by_its_workers(folder: Path, workers: int
     assert sorted(found) == list(range(100))
 
 
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_that_live_on_hear_of_the_next_epoch(folder: Path, method: str) -> None:
+    samples = data.iterable_dataset(str(folder), data.Order(100, seed=1), decode=first_number)
+    loader = torch.utils.data.DataLoader(
+        samples, batch_size=None, num_workers=1, persistent_workers=True, multiprocessing_context=method
+    )
+    found = []
+    for epoch in range(3):
+        samples.set_epoch(epoch)
+        found.append([int(number) for number, _ in loader])
+
+    wanted = data.Order(100, seed=1)
+    for epoch in range(3):
+        wanted.set_epoch(epoch)
+        assert found[epoch] == list(wanted)
+
+
 def test_without_workers_an_iterable_dataset_is_resumed_behind_the_last_batch(folder: Path) -> None:
     order = data.Order(100, seed=1)
     samples = data.iterable_dataset(data.Shards(folder), order, decode=first_number)

@@ -8,8 +8,8 @@ def make_pipeline():
 """
 
 from windlass_job.reading import ahead, libraries
+from windlass_job.reading.labels import Labels
 from windlass_job.reading.order import Order
-from windlass_job.reading.recipe import find_label
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 THREADS = 2  # that read ahead
 
 
-def make_source(source: "Any", batch_size: int, options: "Dict[str, Any]") -> "Iterator[Any]":
+def make_source(source: "Any", batch_size: int, epoch: int, options: "Dict[str, Any]") -> "Iterator[Any]":
     """Epoch after epoch; whole batches only, because that is what a pipeline takes. options: those of `Order`."""
     numpy = libraries.load("numpy", "DALI")
+    labels_of = Labels(source, None)
     order = Order(len(source), **options)
+    order.set_epoch(epoch)
     if len(order) < batch_size:
         raise ValueError("a batch of {} is more than the {} samples of a rank".format(batch_size, len(order)))
 
     def make(numbers: "List[int]") -> "List[Tuple[Any, Any]]":
         coded = [numpy.frombuffer(one, numpy.uint8) for one in source.read_many(numbers)]
-        labels = numpy.array([[find_label(source, number, None)] for number in numbers], numpy.int64)
+        labels = numpy.array([[labels_of.find(source, number)] for number in numbers], numpy.int64)
         return [(coded, labels)]
 
     return ahead.iter_ahead(make, _list_batches(order, batch_size), THREADS, depth=3)

@@ -72,7 +72,7 @@ class GpuHanding:
         if skipped:
             rows = self._leave_out(slot, rows)
         with torch.cuda.device(self._device), torch.cuda.stream(stream):
-            self._prepare(slot, rows)
+            rows = self._prepare(slot, rows)
             # One buffer for all: on one stream the next copy waits for the kernel that reads the last.
             for row, size in used:
                 at = row * self._sample_bytes
@@ -86,15 +86,23 @@ class GpuHanding:
             base = self._buffer.data_ptr()
             if rows:
                 self._kernel.run(self._find_pixels(), base + rows_at, rows, images, self._mean, self._std)
-            labels = table.view(torch.int64).view(self._slots.batch, -1)[:rows, 0].clone()
+            kind = torch.float64 if self._slots.are_floats else torch.int64
+            labels = table.view(kind).view(self._slots.batch, -1)[:rows, 0].clone()
+            if self._slots.are_floats:
+                labels = labels.to(torch.float32)
             done = torch.cuda.Event()
             done.record(stream)
         self._copying.append((slot, copied))
         self._ready.append((images, labels, done))
         self.submitted += 1
 
-    def _prepare(self, slot: int, rows: int) -> None:
-        """Before the rows are copied."""
+    def take_problems(self) -> "List[str]":
+        """What was left out here since this was last asked."""
+        return []
+
+    def _prepare(self, slot: int, rows: int) -> int:
+        """Before the rows are copied; how many are left."""
+        return rows
 
     def _find_pixels(self) -> int:
         """The address that rows count from."""

@@ -55,7 +55,7 @@ class CpuHanding:
 
     def submit(self, slot: int, rows: int, used: "Any", skipped: int) -> None:
         recipe, table = self._recipe, self._slots.rows(slot)[:rows]
-        labels = self._numpy.array(table["label"])
+        labels = table["label"].astype(self._numpy.float32 if self._slots.are_floats else self._numpy.int64)
         pixels = self._lend(slot, rows * recipe.sample_bytes)
         images = pixels.view(recipe.dtype).reshape((rows,) + tuple(recipe.shape))
         if skipped:
@@ -63,6 +63,9 @@ class CpuHanding:
             images, labels = images[keep], labels[keep]
         self._ready.append((images, labels))
         self.submitted += 1
+
+    def take_problems(self) -> "List[str]":
+        return []  # workers tell of them
 
     def take(self) -> "Any":
         images, labels = self._ready.popleft()

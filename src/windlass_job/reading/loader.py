@@ -51,7 +51,10 @@ class Loader:
         self.skipped = 0  # samples that were broken, so far
         self._chunk = max(1, min(32, -(-batch_size // workers)))
         kitchen.ahead = 2 * workers * self._chunk
-        self._slots = Slots(prefetch + finish.slots_held, batch_size, kitchen.recipe.sample_bytes)
+        are_floats = kitchen.labels.are_floats
+        self._slots = Slots(
+            prefetch + finish.slots_held, batch_size, kitchen.recipe.sample_bytes, are_floats=are_floats
+        )
         self._finish = finish
         finish.begin(self._slots, kitchen.recipe)
         self._free = list(range(self._slots.count))
@@ -167,6 +170,8 @@ class Loader:
                     break
                 del self._pending[self._finish.submitted]
                 self._finish.submit(batch.slot, batch.rows, batch.used, batch.skipped)
+                for problem in self._finish.take_problems():
+                    self._tell_left_out(1, problem)
             if self._finish.is_ready():
                 self._sent.popleft()
                 return self._finish.take(), 0.0 if since is None else time.perf_counter() - since
@@ -198,9 +203,12 @@ class Loader:
 
     def _tell_skipped(self, batch: "_Batch", row: int, skipped: int) -> None:
         batch.skipped += skipped
-        self.skipped += skipped
+        self._tell_left_out(skipped, self._slots.read_text(batch.slot, row))
+
+    def _tell_left_out(self, count: int, problem: str) -> None:
+        self.skipped += count
         if self.skipped <= _MOST_TOLD:
-            say("left out: {}".format(self._slots.read_text(batch.slot, row)))
+            say("left out: {}".format(problem))
 
     def _drain(self) -> None:
         """What an iteration that was left early has under way must end before its memory is used again."""

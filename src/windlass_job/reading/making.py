@@ -3,6 +3,7 @@
 from windlass_job.bounded import say
 from windlass_job.reading import libraries
 from windlass_job.reading.handing import CpuHanding
+from windlass_job.reading.labels import Labels
 from windlass_job.reading.loader import Loader
 from windlass_job.reading.order import Order
 from windlass_job.reading.recipe import Arrays, Coded, Images, count_cpus
@@ -36,7 +37,7 @@ def make_loader(**asked: "Any") -> Loader:
     gpu = _find_gpu(asked["device"])
     workers = asked["workers"] or max(1, count_cpus() - (1 if gpu is not None and count_cpus() > 2 else 0))
     recipe = _make_recipe(asked, source, gpu, workers)
-    kitchen = Kitchen(source, order, recipe, asked["label"], asked["on_error"] == "skip")
+    kitchen = Kitchen(source, order, recipe, Labels(source, asked["label"]), asked["on_error"] == "skip")
     # A function of the user's may be one that cannot be sent to another process.
     processes = isinstance(recipe, Images) if asked["processes"] is None else asked["processes"]
     if isinstance(recipe, Coded):
@@ -46,7 +47,7 @@ def make_loader(**asked: "Any") -> Loader:
     if isinstance(recipe, Coded):
         from windlass_job.reading.gpu_decoding import DecodingHanding
 
-        finish = DecodingHanding(gpu, asked["dtype"], asked["mean"], asked["std"])
+        finish = DecodingHanding(source, kitchen.skips, gpu, asked["dtype"], asked["mean"], asked["std"])
     elif gpu is not None and recipe.keep_crops:
         from windlass_job.reading.gpu_handing import GpuHanding
 

@@ -116,6 +116,7 @@ class Order:
         self._round: "Optional[_Round]" = None  # what was handed out since then, to this rank
         self._is_resumed = False
         self._permutation: "Optional[Permutation]" = None
+        self._shared: "Any" = None
         if remainder not in REMAINDERS:
             raise ValueError("remainder is one of {}, not {!r}".format(", ".join(REMAINDERS), remainder))
         if not 0 <= self.rank < self.world_size:
@@ -145,8 +146,30 @@ class Order:
 
     def set_epoch(self, epoch: int) -> None:
         """Another order; the one that was resumed goes on where it was."""
+        self._go_to(epoch)
+        self._tell_epoch()
+
+    def _go_to(self, epoch: int) -> None:
         if epoch != self.epoch:
             self.epoch, self.start, self._round, self._is_resumed, self._permutation = epoch, 0, None, False, None
+
+    @property
+    def is_shared(self) -> bool:
+        return self._shared is not None
+
+    def share_epoch(self, shared: "Any") -> None:
+        """shared: memory for a number, through which copies of this order in other processes hear of a new epoch."""
+        self._shared = shared
+        self._tell_epoch()
+
+    def follow_epoch(self) -> None:
+        """In such a copy, before an epoch."""
+        if self._shared is not None:
+            self._go_to(int(self._shared[0]))
+
+    def _tell_epoch(self) -> None:
+        if self._shared is not None:
+            self._shared[0] = self.epoch
 
     def begin(self, workers: int = 1) -> "_Round":
         """From the start of the epoch, or from where it was resumed, once."""
@@ -196,6 +219,7 @@ class Order:
         self.seed, self.shuffle = state["seed"], state["shuffle"]
         self.epoch, self.start, self._round = state["epoch"], state["start"], None
         self._is_resumed, self._permutation = True, None
+        self._tell_epoch()
 
 
 class _Round:

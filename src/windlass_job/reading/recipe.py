@@ -4,13 +4,10 @@ import os
 
 from windlass_job.reading import cropping, decoding, libraries, resizing
 from windlass_job.reading.cropping import Dice
-from windlass_job.reading.shards import Selection, Shards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Tuple, Union
-
-    Source = Union[Shards, Selection]
 
 
 class Images:
@@ -195,12 +192,6 @@ class Place:
     def take_bytes(self, size: int) -> "Any":
         self.after = self.at + size
         return self.pixels[self.at : self.after]
-
-
-def find_label(source: "Source", number: int, rule: "Optional[str]") -> int:
-    """The class of the sample, or its column of this name; -1 where it has none."""
-    found = source.label(number) if rule is None else source.columns(number).get(rule)
-    return -1 if found is None else int(found)
 
 
 def count_cpus() -> int:

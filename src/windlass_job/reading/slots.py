@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # One row a sample. The kernel of `gpu_resizing` reads them as they lie here.
 ROW = (
-    ("label", "i8"),
+    ("label", "i8"),  # or f8
     ("where", "i8"),  # the first byte of the picture in the slot
     ("height", "i4"),
     ("width", "i4"),
@@ -33,12 +33,13 @@ _PAGE = 4096
 
 
 class Slots:
-    """handle: of memory that processes share, made here unless it is given."""
+    """handle: of memory that processes share, made here unless it is given. are_floats: the labels."""
 
-    def __init__(self, count: int, batch: int, sample_bytes: int, handle: int = -1) -> None:
+    def __init__(self, count: int, batch: int, sample_bytes: int, handle: int = -1, are_floats: bool = False) -> None:
         self._numpy = libraries.load("numpy", "making batches")
         self.count, self.batch, self.sample_bytes = count, batch, sample_bytes
-        self._rows = self._numpy.dtype(list(ROW))
+        self.are_floats = are_floats
+        self._rows = self._numpy.dtype([("label", "f8" if are_floats else "i8")] + list(ROW[1:]))
         self._rows_at = _round_up(batch * sample_bytes, _PAGE)
         self._texts_at = _round_up(self._rows_at + batch * self._rows.itemsize, _PAGE)
         self.slot_bytes = _round_up(self._texts_at + batch * TEXT_BYTES, _PAGE)

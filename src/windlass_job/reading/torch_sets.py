@@ -8,8 +8,8 @@ import itertools
 
 from windlass_job.reading import decoding, libraries
 from windlass_job.reading.ahead import BLOCK
+from windlass_job.reading.labels import Labels
 from windlass_job.reading.order import Order, follow
-from windlass_job.reading.recipe import find_label
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Samples:
     def __init__(self, source: "Any", transform: "Any", decode: "Any", label: "Optional[str]") -> None:
         self.source, self.transform, self.decode, self.label = source, transform, decode, label
         self._function: "Optional[Callable[[Any], Any]]" = None
+        self._labels: "Optional[Labels]" = None
 
     def __getstate__(self) -> "Tuple[Any, ...]":
         return self.source, self.transform, self.decode, self.label
@@ -46,7 +47,9 @@ class Samples:
             raise decoding.Broken(
                 "sample {} ({}): {}: {}".format(number, self.source.name(number), type(error).__name__, error)
             ) from error
-        return made, find_label(self.source, number, self.label)
+        if self._labels is None:
+            self._labels = Labels(self.source, self.label)
+        return made, self._labels.find(self.source, number)
 
 
 def make_function(decode: "Any") -> "Callable[[Any], Any]":
@@ -113,14 +116,19 @@ def make_iterable(
 
             def __init__(self, samples: Samples, order: Order) -> None:
                 self.samples, self.order = samples, order
+                # Workers may live for many epochs (persistent_workers=True), and have a copy of the order.
+                if not self.order.is_shared:
+                    self.order.share_epoch(libraries.load("torch", "workers").tensor([order.epoch]).share_memory_())
 
             def __len__(self) -> int:
                 return len(self.order)
 
             def __iter__(self) -> "Iterator[Any]":
                 info = libraries.load("torch.utils.data", "workers").get_worker_info()
-                numbers = iter(self.order) if info is None else self.order.split(info.id, info.num_workers)
-                return _iterate(self.samples, numbers)
+                if info is None:
+                    return _iterate(self.samples, iter(self.order))
+                self.order.follow_epoch()
+                return _iterate(self.samples, self.order.split(info.id, info.num_workers))
 
             def set_epoch(self, epoch: int) -> None:
                 self.order.set_epoch(epoch)

@@ -12,12 +12,14 @@ import struct
 import sys
 
 from windlass_job.reading.cropping import Dice
-from windlass_job.reading.recipe import Place, find_label
+from windlass_job.reading.recipe import Place
 from windlass_job.reading.slots import READY, SKIPPED, Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, List, Tuple
+
+    from windlass_job.reading.labels import Labels
 
 TASK = struct.Struct("<7q")  # batch, slot, first row, rows, which sample of this rank is the first, epoch, start
 ANSWER = struct.Struct("<5q")  # batch, first row, bytes of pixels that were written, samples left out, 1: it failed
@@ -28,8 +30,8 @@ _IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")  # meant for th
 class Kitchen:
     """All that a worker needs: what to make, of which samples, and the memory to make it in."""
 
-    def __init__(self, source: "Any", order: "Any", recipe: "Any", label: "Any", skips: bool) -> None:
-        self.source, self.order, self.recipe, self.label, self.skips = source, order, recipe, label, skips
+    def __init__(self, source: "Any", order: "Any", recipe: "Any", labels: "Labels", skips: bool) -> None:
+        self.source, self.order, self.recipe, self.labels, self.skips = source, order, recipe, labels, skips
         self.ahead = 0  # samples that all workers have under way at once
 
 
@@ -77,7 +79,7 @@ class Worker:
             try:
                 at = self._put(content, number, place)
                 place.row["state"], place.row["number"] = READY, number & 0x7FFFFFFF
-                place.row["label"] = find_label(source, number, self._kitchen.label)
+                place.row["label"] = self._kitchen.labels.find(source, number)
             except Exception as error:  # as above
                 problem = self._describe(number, error)
                 if not self._kitchen.skips:
@@ -119,7 +121,7 @@ def main() -> None:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     tasks, answers, memory, count, batch = (int(one) for one in sys.argv[1:6])
     kitchen = pickle.loads(sys.stdin.buffer.read())
-    worker = Worker(kitchen, Slots(count, batch, kitchen.recipe.sample_bytes, memory))
+    worker = Worker(kitchen, Slots(count, batch, kitchen.recipe.sample_bytes, memory, kitchen.labels.are_floats))
     parent = os.getppid()
     os.set_blocking(tasks, False)  # another worker may be quicker
     poll = select.poll()
