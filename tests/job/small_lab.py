@@ -1,13 +1,15 @@
 """A stand-in for JupyterLab: reads the same settings, answers the same questions, and starts in a tenth of a second.
 
-Its kernels are what `kernels.json` in its folder says. The real one is asked in tests/app/services/test_jupyter.py.
+Its kernels are what `kernels.json` in its folder says; by variables it hangs, or computes beside its pages.
+The real one is asked in tests/app/services/test_jupyter.py.
 """
 
 import os
 from pathlib import Path
 
 _MAIN = """
-import http.server, json, os, pathlib, sys
+import http.server, json, os, pathlib, subprocess, sys, time
+HANGS = os.environ.get("SMALL_LAB_HANGS")
 settings = json.loads(pathlib.Path([one[9:] for one in sys.argv if one.startswith("--config=")][0]).read_text())
 server, token = settings["ServerApp"], settings["IdentityProvider"]["token"]
 folder = pathlib.Path(server["root_dir"])
@@ -15,6 +17,8 @@ folder = pathlib.Path(server["root_dir"])
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         path = self.path.partition("?")[0]
+        if HANGS == "from the start" or (HANGS == "later" and path != "/api/status"):
+            time.sleep(600)
         if self.headers.get("Authorization") != "token " + token and "token=" + token not in self.path:
             return self.say(403, {"message": "Forbidden"})
         if path == "/api/status":
@@ -42,6 +46,8 @@ class Page(http.server.BaseHTTPRequestHandler):
 web = http.server.ThreadingHTTPServer((server["ip"], server["port"]), Page)
 runtime = pathlib.Path(os.environ["JUPYTER_RUNTIME_DIR"])
 (runtime / f"jpserver-{os.getpid()}.json").write_text(json.dumps({"port": server["port"], "token": token}))
+if os.environ.get("SMALL_LAB_COMPUTES"):
+    subprocess.Popen([sys.executable, "-c", "import os\\nparent = os.getppid()\\nwhile os.getppid() == parent: pass"])
 print("serving", flush=True)
 web.serve_forever()
 """

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -109,6 +110,36 @@ def test_nobody_uses_it_it_warns_and_is_ended(tmp_path: Path) -> None:
         assert "this notebook is ended, unless one runs" in said
         assert "nobody has used this notebook for 3 s: it is ended" in said
         assert job.card["warning"] == "nobody has used this notebook for 3 s: it is ended"
+
+
+def test_one_that_never_answers_counts_as_unused_and_is_ended(tmp_path: Path) -> None:
+    with notebook(tmp_path, "--idle=4", "--start=1", env={"SMALL_LAB_HANGS": "from the start"}) as job:
+        wait_until(lambda: "does not answer yet: in " in str(job.card.get("warning")), "the warning")
+        code, said = job.end()
+
+        assert (code, job.card["state"]) == (0, "idle")
+        assert "JupyterLab does not answer yet: in " in said
+        assert re.fullmatch(r"JupyterLab has not answered for \d s: it is ended", str(job.card["warning"]))
+        assert str(job.card["warning"]) in said
+        assert not (job.folder / wire.SERVICE / wire.SERVICE_TOKEN).exists()
+
+
+def test_one_that_answers_no_more_is_told_and_ended(tmp_path: Path) -> None:
+    with notebook(tmp_path, "--idle=4", env={"SMALL_LAB_HANGS": "later"}) as job:
+        job.wait_for(state="ready")
+        wait_until(lambda: "JupyterLab does not answer: in " in str(job.card.get("warning")), "the warning")
+        code, _ = job.end()
+
+        assert (code, job.card["state"]) == (0, "idle")
+
+
+def test_what_computes_in_one_that_does_not_answer_keeps_it(tmp_path: Path) -> None:
+    with notebook(tmp_path, "--idle=3", env={"SMALL_LAB_HANGS": "later", "SMALL_LAB_COMPUTES": "1"}) as job:
+        wait_until(lambda: "JupyterLab does not answer" in str(job.card.get("warning")), "the warning")
+        began = time.monotonic()
+        wait_until(lambda: time.monotonic() > began + 7, "twice its limit")
+
+        assert (job.process.poll(), job.card["state"]) == (None, "ready")
 
 
 def test_a_kernel_that_computes_keeps_it_and_takes_the_warning_back(tmp_path: Path) -> None:

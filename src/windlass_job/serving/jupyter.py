@@ -13,7 +13,7 @@ from windlass_job import disk, wire
 from windlass_job.bounded import describe, say
 from windlass_job.serving.card import Card
 from windlass_job.serving.idleness import Idleness, Look, choose_pause_s, count_cpu_s, format_minutes
-from windlass_job.serving.jupyter_asking import Server
+from windlass_job.serving.jupyter_asking import Activity, Server
 from windlass_job.signals import Signals
 
 PACKAGE = "jupyterlab"
@@ -26,6 +26,7 @@ _SAME = 20  # letters of a warning: what follows counts down
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--idle", type=float, help="seconds without use after which it is ended; default: never")
+    parser.add_argument("--start", type=float, default=_START_S, help="seconds in which it should answer")
     parser.add_argument("--listen", choices=("loopback", "node"), default="loopback", help="who can reach it")
     parser.add_argument("--folder", help="what it shows; default: the code of the run")
 
@@ -81,6 +82,9 @@ class Notebook:
     def _watch(self, child: "subprocess.Popen[bytes]", address: str, token: str) -> Optional[int]:
         """Its exit code; None where it was ended because nobody used it."""
         server = self._await_server(child, address, token)
+        if server is None and self._is_silent(child):
+            self._leave(child, None)
+            return None
         idleness = Idleness(self._options.idle, time.time())
         pause_s = choose_pause_s(self._options.idle)
         while child.poll() is None:
@@ -93,20 +97,33 @@ class Notebook:
         return child.returncode
 
     def _await_server(self, child: "subprocess.Popen[bytes]", address: str, token: str) -> Optional[Server]:
-        """Until it answers; None where it ended, or the job is told to."""
-        deadline = time.monotonic() + _START_S
-        while child.poll() is None and not self._signals.is_noticed and not self._signals.is_cancelled:
+        """Until it answers; None where it ended, the job is told to, or it was silent for too long."""
+        began = time.monotonic()
+        while self._is_silent(child) and not self._is_too_late(time.monotonic() - began):
             port = self._load_port(child.pid)
-            server = Server(address, port, token) if port else None
+            server = Server(address, port, token, idle_s=self._options.idle) if port else None
             if server is not None and server.answers():
-                self._card.put("ready", port=port, host="" if address == "127.0.0.1" else address)
+                self._warned = ""
+                self._card.put("ready", port=port, host="" if address == "127.0.0.1" else address, warning="")
                 say("JupyterLab answers on port {} of this node".format(port))
                 return server
-            if time.monotonic() > deadline:
-                self._card.put("starting", warning="JupyterLab does not answer yet")
-                deadline = time.monotonic() + _START_S
             self._signals.wait(0.3)
         return None
+
+    def _is_silent(self, child: "subprocess.Popen[bytes]") -> bool:
+        """It runs, and nobody has ended it."""
+        return child.poll() is None and not self._signals.is_noticed and not self._signals.is_cancelled
+
+    def _is_too_late(self, waited_s: float) -> bool:
+        """One that never answers is used by nobody: ended as if it were idle, and not before it could start."""
+        if waited_s < self._options.start:
+            return False
+        left_s = None if self._options.idle is None else max(self._options.idle, self._options.start) - waited_s
+        if left_s is not None and left_s <= 0:
+            self._warn("JupyterLab has not answered for {}: it is ended".format(format_minutes(waited_s)))
+            return True
+        self._warn("JupyterLab does not answer yet" + _tell_left(left_s))
+        return False
 
     def _load_port(self, pid: int) -> Optional[int]:
         """The one it really has: where ours was taken meanwhile, it took the next."""
@@ -114,14 +131,14 @@ class Notebook:
         return int(told["port"]) if told and told.get("port") else None
 
     def _is_over(self, pid: int, server: Server, idleness: Idleness) -> bool:
-        activity = server.look()
-        now = time.time()
-        if activity is not None:
-            idleness.take(Look(now, activity.is_busy, activity.last_active, count_cpu_s(pid)))
+        told = server.look()
+        now, seen = time.time(), told or Activity(False, None)
+        idleness.take(Look(now, seen.is_busy, seen.last_active, count_cpu_s(pid)))
         if idleness.is_over(now):
             self._warn("nobody has used this notebook for {}: it is ended".format(format_minutes(self._options.idle)))
             return True
-        self._warn(self._find_warning(idleness, now))
+        silent = "JupyterLab does not answer" + _tell_left(idleness.count_left_s(now))
+        self._warn(self._find_warning(idleness, now) if told is not None else silent)
         return False
 
     def _find_warning(self, idleness: Idleness, now: float) -> str:
@@ -159,6 +176,10 @@ class Notebook:
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             return child.wait()
+
+
+def _tell_left(left_s: Optional[float]) -> str:
+    return "" if left_s is None else ": in {} this notebook is ended".format(format_minutes(left_s))
 
 
 def make_settings(address: str, port: int, token: str, folder: str) -> Dict[str, Any]:

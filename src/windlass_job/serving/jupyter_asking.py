@@ -7,28 +7,31 @@ import time
 from typing import Any, List, NamedTuple, Optional
 
 _ANSWER_S = 20.0
+_LEAST_ANSWER_S = 2.0
 
 Activity = NamedTuple("Activity", [("is_busy", bool), ("last_active", Optional[float])])
 
 
 class Server:
-    def __init__(self, host: str, port: int, token: str) -> None:
+    def __init__(self, host: str, port: int, token: str, *, idle_s: Optional[float] = None) -> None:
+        """idle_s: after which it is ended; one that hangs is asked several times before."""
         self._host, self._port, self._token = host, port, token
+        self._answer_s = _ANSWER_S if idle_s is None else max(_LEAST_ANSWER_S, min(_ANSWER_S, idle_s / 10))
 
     def answers(self) -> bool:
         return self._ask("GET", "/api/status") is not None
 
     def look(self) -> Optional[Activity]:
         """None: it does not answer."""
-        kernels, terminals = self._ask("GET", "/api/kernels"), self._ask("GET", "/api/terminals")
-        return None if kernels is None else read_activity(kernels, terminals or [])
+        kernels = self._ask("GET", "/api/kernels")
+        return None if kernels is None else read_activity(kernels, self._ask("GET", "/api/terminals") or [])
 
     def shut_down(self) -> None:
         self._ask("POST", "/api/shutdown")
 
     def _ask(self, method: str, path: str) -> Any:
         """What it says; None where it says nothing that can be read. Nothing of it counts as use."""
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=_ANSWER_S)
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=self._answer_s)
         try:
             headers = {"Authorization": "token " + self._token}
             connection.request(method, path + "?no_track_activity=1", headers=headers)
