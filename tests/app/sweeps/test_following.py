@@ -18,10 +18,18 @@ from windlass.app.sweeps.starting import plan_sweep, send_sweep
 from windlass.core.farm.values import FarmNeeds
 from windlass.core.record import RunRecord
 from windlass.core.sweep.trials import TrialState
-from windlass.core.sweep.wish import Method, Sweep
+from windlass.core.sweep.wish import Method, Pruner, Sweep
 
 pytestmark = pytest.mark.parametrize("session", ["here"], indirect=True)
 
+HOPELESS = """
+import sys, time
+from windlass_job import run
+bad = int(sys.argv[1])
+for step in range(600 if bad > 5 else 3):
+    run.log(step, loss=bad + 1 / (step + 1))
+    time.sleep(0.1 if bad > 5 else 0)
+"""
 SLOW = "test -e go || sleep 300; echo loss={x}"
 Start = Callable[..., RunRecord]
 
@@ -39,6 +47,7 @@ def start(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             session, plan_sweep(session, Wanted(project=project, site="here"), sweep, needs=FarmNeeds(), pilots=1)
         )
 
+    (project / "hopeless.py").write_text(HOPELESS)
     return act
 
 
@@ -99,6 +108,17 @@ def test_slurm_that_does_not_answer_for_a_while_is_asked_again(
 
     assert {one.state for one in seen.trials} == {TrialState.DONE}
     assert sum("trying again" in line for line in tell) == 1
+
+
+def test_hopeless_trials_of_a_grid_are_stopped_and_their_places_are_free(session: Session, start: Start) -> None:
+    bad = ",".join(map(str, range(12)))
+
+    record = start(command="python3 hopeless.py {bad}", space={"bad": bad}, prune=Pruner.MEDIAN, pattern=None)
+    seen = follow_sweep(session, record, show=lambda _: None)
+
+    assert [one.state for one in seen.trials] == [TrialState.DONE] * 6 + [TrialState.STOPPED] * 6
+    assert all(one.seconds is not None and one.seconds < 50 for one in seen.trials)  # of one minute
+    assert seen.best is seen.trials[0]
 
 
 def break_squeue(places: Places) -> Callable[[], None]:

@@ -13,6 +13,8 @@ def test_the_method_follows_from_what_is_given() -> None:
     assert settle(Sweep(space={"a": "1,2"}, trials=5)).method is Method.RANDOM
     assert settle(Sweep(table="t.csv")).method is Method.TABLE
     assert settle(Sweep(space={"a": "0..1"}, trials=5, prune=Pruner.MEDIAN)).method is Method.OPTUNA
+    assert settle(Sweep(space={"a": "1,2"}, prune=Pruner.MEDIAN)).method is Method.GRID
+    assert settle(Sweep(table="t.csv", prune=Pruner.MEDIAN)).method is Method.TABLE
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ def test_the_method_follows_from_what_is_given() -> None:
         (Sweep(method=Method.TABLE), "needs one", "--table"),
         (Sweep(table="t.csv", space={"a": "1"}), "a has values of its own", "keep one"),
         (Sweep(table="t.csv", method=Method.GRID), "lists the trials", "--method table"),
-        (Sweep(space={"a": "1,2"}, method=Method.GRID, prune=Pruner.MEDIAN), "only Optuna", "--method optuna"),
+        (Sweep(space={"a": "1,2"}, method=Method.GRID, prune=Pruner.HYPERBAND), "only Optuna", "--method optuna"),
         (Sweep(space={"a": "1,2"}, pattern="loss=.*"), "where the number is", "( )"),
         (Sweep(space={"a": "1,2"}, pattern="loss=("), "no regular expression", "backslash"),
         (Sweep(space={"a": "1,2"}, trials=0), "not between", "--trials"),

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from windlass.app.patience import Patience
 from windlass.app.session import Session
 from windlass.app.sweeps.driving import drive
 from windlass.app.sweeps.keeping import PilotKeeper
 from windlass.app.sweeps.looking import SweepReader, make_seen
+from windlass.app.sweeps.stopping import Stopper
 from windlass.core.record import RunRecord
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.wish import Method
@@ -28,7 +30,7 @@ def follow_sweep(
 ) -> SweepSeen:
     """Until all trials are over, or it was cancelled; pilots that have used up their time are followed by others."""
     reader, patience = SweepReader(session=session, record=record), Patience(tell=session.tell)
-    keeper = PilotKeeper(patience=Patience(tell=session.tell))
+    stopper, keeper = Stopper(), PilotKeeper(patience=Patience(tell=session.tell))
     pause_s = _PAUSE_HERE_S if session.site(record.site).is_local else _PAUSE_S
     while True:
         trials = patience.insist(reader.look, sleep=sleep)
@@ -38,6 +40,7 @@ def follow_sweep(
         show(seen)
         if seen.is_over or reader.is_given_up(trials):
             return seen
+        patience.insist(partial(stopper.stop, reader, trials), sleep=sleep)
         keeper.keep(reader)
         sleep(pause_s)
 

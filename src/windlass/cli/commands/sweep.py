@@ -56,7 +56,7 @@ def _choices(kind: Any) -> click.Choice[str]:
 @click.option("--goal", type=_choices(Goal), help="Whether small or large is good; default: min.")
 @click.option("--pattern", metavar="REGEX", help="Finds the number in what a trial prints; default: run.log tells it.")
 @click.option("--sampler", type=_choices(Sampler), help="Of Optuna; default: tpe.")
-@click.option("--prune", type=_choices(Pruner), help="Of Optuna: stop hopeless trials.")
+@click.option("--prune", type=_choices(Pruner), help="Stop hopeless trials; hyperband: of Optuna.")
 @click.option("--parallel", type=int, metavar="N", help="Of Optuna: trials at once; default: 8.")
 @click.option("--study", metavar="FILE", type=click.Path(dir_okay=False), help="Of Optuna: keep its journal here.")
 @need_options

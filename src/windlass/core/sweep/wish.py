@@ -49,7 +49,7 @@ class Sweep:
     goal: Goal = Goal.MIN  # whether small or large numbers are good
     pattern: str | None = None  # finds the number in what a trial prints, such as "loss=([0-9.e+-]+)"; default: run.log
     sampler: Sampler = Sampler.TPE  # of optuna
-    prune: Pruner | None = None  # of optuna: stops trials that do worse than others did at the same step
+    prune: Pruner | None = None  # stops trials that do worse than others did at the same step; hyperband: of optuna
     parallel: int = 8  # of optuna: trials at once; the fewer, the more each learns from those before
 
 
@@ -58,10 +58,10 @@ def settle(sweep: Sweep) -> Sweep:
     settled = replace(sweep, method=sweep.method or _choose_method(sweep))
     _check_source(settled)
     _check_count(settled)
-    if settled.prune is not None and settled.method is not Method.OPTUNA:
+    if settled.prune is Pruner.HYPERBAND and settled.method is not Method.OPTUNA:
         raise UsageError(
-            f"only Optuna stops hopeless trials, and the method is {settled.method}",
-            hint="--method optuna, or without --prune",
+            f"only Optuna has the pruner {settled.prune}, and the method is {settled.method}",
+            hint="--method optuna, or --prune median",
         )
     if settled.pattern is not None:
         check_pattern(settled.pattern)
@@ -93,7 +93,7 @@ def check_pattern(pattern: str) -> None:
 def _choose_method(sweep: Sweep) -> Method:
     if sweep.table is not None:
         return Method.TABLE
-    if sweep.prune is not None:
+    if sweep.prune is not None and (sweep.trials is not None or sweep.prune is Pruner.HYPERBAND):
         return Method.OPTUNA
     finite = all(one.kind is Kind.CHOICES or one.points for one in list_dimensions(sweep))
     return Method.GRID if finite and sweep.trials is None else Method.RANDOM
