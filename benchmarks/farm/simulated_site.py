@@ -100,6 +100,9 @@ class Store:
         self.server.take("look")
         return number in self.entries
 
+    def refresh(self, number: int) -> None:
+        self.server.take("look")
+
     def read(self, number: int) -> bytes:
         self.server.take("read")
         return self.entries[number]

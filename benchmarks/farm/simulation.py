@@ -205,6 +205,7 @@ class World:
     idle_s: float = 0.0
     last_end: float = 0.0
     blow_at: float = 0.0  # when many die together
+    struck: set[str] = field(default_factory=set)  # who they are
 
     def __post_init__(self) -> None:
         self.server = Server(self.clock)
@@ -217,7 +218,8 @@ class World:
 
     def find_last_seal(self) -> float:
         entries = (ledger.read_entry(number, content) for number, content in self.store.entries.items())
-        return max((self.store.times[one.state.number] for one in entries if one.kind == ledger.SEAL), default=0.0)
+        seals = (one.state.number for one in entries if one.kind == ledger.SEAL and one.who in self.struck)
+        return max((self.store.times[number] for number in seals), default=0.0)
 
     def load_state(self) -> State:
         last = len(self.store.entries)
@@ -232,10 +234,12 @@ def simulate(pilots: int, tasks: int, at_once: float = 0.0) -> World:
     world.grow(tasks)
     expected_s = STARTS_S / 2 + tasks * TASK_S / (pilots * SLOTS)
     world.blow_at = STARTS_S + expected_s / 2
-    struck = range(pilots // 3, pilots // 3 + int(pilots * at_once))
+    world.struck = {f"p{number:05}" for number in range(pilots // 3, pilots // 3 + int(pilots * at_once))}
     for number in range(pilots):
         dies_at = random.uniform(0.1, 0.9) * expected_s if random.random() < DEATHS else NEVER
-        pilot = Pilot(f"p{number:05}", world, min(dies_at, world.blow_at) if number in struck else dies_at)
+        pilot = Pilot(f"p{number:05}", world, dies_at)
+        if pilot.name in world.struck:
+            pilot.dies_at = min(dies_at, world.blow_at)
         world.roll.histories[pilot.name] = pilot
         world.clock.start(random.uniform(0, STARTS_S), pilot.live)
     world.clock.run()

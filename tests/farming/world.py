@@ -40,6 +40,8 @@ class MemoryStore:
         self.after()
         return True
 
+    def refresh(self, number: int) -> None: ...
+
     def pause(self, seconds: float) -> None: ...
 
 

@@ -61,6 +61,7 @@ def settle(folder: bytes, book: Ledger) -> "Tuple[State, List[Segment]]":
     tasks = os.path.join(folder, b"tasks")
     for _ in range(_MOST_TRIES):
         refresh_folder(tasks)
+        book.refresh()
         segments = sorted(table.load_segments(tasks))
         state = book.load()
         late = next((one for one in segments if one.first == state.total and one.count), None)

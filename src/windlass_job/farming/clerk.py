@@ -268,5 +268,9 @@ class Clerk:
             if not member.is_neighbour_well:
                 return
         if member.state.is_closed or now - self._idle_since >= waits_s:
+            member.hear()
+            if ledger.count_free(member.state):
+                self._claim_at = 0.0  # added a moment ago
+                return
             self.is_over = True
             self._wake()

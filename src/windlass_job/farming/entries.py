@@ -33,6 +33,14 @@ class DiskStore:
     def exists(self, number: int) -> bool:
         return os.path.lexists(self._path(number))
 
+    def refresh(self, number: int) -> None:
+        """A file server's client remembers for a minute that an entry is not there, until its folder is opened."""
+        for folder in (self._folder, os.path.dirname(self._path(number))):
+            try:
+                os.close(os.open(folder, os.O_RDONLY))
+            except FileNotFoundError:
+                return  # nor is any of its entries
+
     def read(self, number: int) -> bytes:
         return disk.read_bytes(self._path(number))
 
@@ -88,6 +96,10 @@ class Ledger:
             number -= 1  # it was left empty: what it did has not happened
         self._last, self._state = last, state._replace(number=last)
         return self._state
+
+    def refresh(self) -> None:
+        """The next `load` sees what is there now, and not what was there a minute ago."""
+        self._store.refresh(self._last + 1)
 
     def load_entries(self, since: int = 1) -> "List[Entry]":
         """In order. Each is read once."""

@@ -57,12 +57,17 @@ class Member:
     def beat(self) -> None:
         """May raise Sealed."""
         is_there = self._roll.beat(self.name)
-        self._take(self._book.load())
+        self.hear()
         if not is_there:
             self._roll.join(self.name, 0)  # somebody removed the file, and nobody sealed us
         if self._clock() >= self._list_at:
             self._list()
         self.look_after_neighbours()
+
+    def hear(self) -> None:
+        """What others have written by now."""
+        self._book.refresh()
+        self._take(self._book.load())
 
     def show_life(self) -> None:
         """While a disk is waited for that is full, or fails."""

@@ -26,6 +26,7 @@ def read_news(folder: bytes, book: Ledger, since: "Dict[str, List[int]]", most: 
     pilots, told, pieces, left = os.path.join(folder, b"pilots"), [], [], most
     names = _list_names(pilots, _ENDINGS[0])
     sizes = {name: _measure(os.path.join(pilots, disk.as_path(name))) for name in names}
+    book.refresh()
     state = book.load()
     is_more = False
     for name in names:
