@@ -70,7 +70,17 @@ def start(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return act
 
 
-def branin(trial: optuna.Trial) -> float:
+def load_study(session: Session, record: RunRecord) -> optuna.Study:
+    """As anybody reads it who has Optuna."""
+    reader = SweepReader(session=session, record=record)
+    reader.look()
+    assert reader.card is not None
+    assert reader.card.study is not None
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(reader.card.study))
+    return optuna.load_study(study_name=reader.card.token, storage=storage)
+
+
+def branin(trial: optuna.trial.BaseTrial) -> float:
     x, y = trial.suggest_float("x", -5, 10), trial.suggest_float("y", 0, 15)
     b, c = 5.1 / (4 * math.pi**2), 5 / math.pi
     return float((y - b * x**2 + c * x - 6) ** 2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10)
@@ -104,6 +114,21 @@ def test_eight_at_once_are_all_tried_and_the_farm_is_closed_behind_them(session:
     assert {one.state for one in seen.trials} == {TrialState.DONE}
     assert most <= 8
     assert load_status(session, record).is_closed
+
+
+def test_eight_at_once_by_tpe_lose_no_trial_and_double_none(session: Session, start: Start, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    record = start(command=f"echo {{trial}} {{x}} {{y}} >> {ran}; python3 branin.py {{x}} {{y}}", trials=40, parallel=8)
+
+    seen = follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
+
+    told = [(dict(one.values), one.metric) for one in seen.trials]
+    assert len({(one["x"], one["y"]) for one, _ in told}) == 40
+    assert [metric for _, metric in told] == [branin(optuna.trial.FixedTrial(one)) for one, _ in told]
+    assert sorted(ran.read_text().splitlines()) == sorted(
+        f"{n} {one['x']} {one['y']}" for n, (one, _) in enumerate(told)
+    )
+    assert [(one.params, one.value) for one in load_study(session, record).trials] == told
 
 
 def test_a_pilot_has_time_for_all_rounds_of_a_search(session: Session, tmp_path: Path) -> None:
@@ -149,12 +174,7 @@ def test_steps_that_are_no_numbers_are_none(session: Session, start: Start) -> N
     seen = follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
 
     assert {one.state for one in seen.trials} == {TrialState.DONE}
-    reader = SweepReader(session=session, record=record)
-    reader.look()
-    assert reader.card is not None
-    assert reader.card.study is not None
-    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(reader.card.study))
-    study = optuna.load_study(study_name=reader.card.token, storage=storage)
+    study = load_study(session, record)
     assert [sorted(one.intermediate_values) for one in study.trials] == [[0, 2]] * 3
 
 
