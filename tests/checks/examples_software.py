@@ -19,12 +19,22 @@ from tests.checks.code_cases import (
     run,
     site_with,
 )
+from windlass.core.case import Case
+from windlass.core.environment import Built, Entering, EnvironmentSeen, Recipe
 from windlass.core.facts import Facts
-from windlass.core.run import Environment
+from windlass.core.run import BuildPlace, Environment
 from windlass.core.site import GpuKind, Software
 from windlass.core.source.code import Binary
 
 V100_OR_A100 = mixed(GpuKind(name="v100"), GpuKind(name="a100"))
+
+
+def built_on(platform: str) -> Case:
+    """Seen from a login node of another kind."""
+    built = Built(id="venv-0123456789", kind="venv", path="/e", platform=platform)
+    seen = EnvironmentSeen(recipe=Recipe(kind="venv"), entering=Entering(), built=built, is_asked=True)
+    return replace(code_case(site=POWER, facts=Facts(architecture="x86_64")), environment=seen)
+
 
 EXAMPLES = {
     "C306": Example(
@@ -97,10 +107,17 @@ EXAMPLES = {
                 spec=replace(SPEC, environment=Environment(activate="source ~/env/bin/activate")),
             ),
             pinned("https://example.org/x-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", POWER),
+            built_on("x86_64"),
         ),
         also_passes=(
             code_case(site=POWER),
             code_case(site=POWER, facts=Facts(architecture="x86_64")),  # nothing was made there
+            built_on("ppc64le"),
+            built_on(""),  # before that was noted
+            replace(
+                code_case(site=POWER, facts=Facts(architecture="x86_64")),
+                spec=replace(SPEC, environment=Environment(venv="requirements.txt", build=BuildPlace.JOB)),
+            ),
             replace(code_case(), spec=replace(SPEC, environment=Environment(container="image_x86_64.sif"))),
             replace(
                 code_case(site=POWER),

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import SITE
+from tests.builders import BARE_SITE, CPU_NODE, SITE
 from tests.environments.wheelhouse import make_wheel
 from windlass.app.environments.seen import read_recipe
-from windlass.core.environment import Entering, Recipe, make_path
-from windlass.core.run import BuildPlace, Environment, Wheels
-from windlass.core.site import Software
+from windlass.core.environment import Entering, Recipe, make_path, narrow_to_nodes
+from windlass.core.run import BuildPlace, Environment, Resources, Wheels
+from windlass.core.site import Partition, Software
 from windlass.environments import KINDS
 from windlass.environments.venv_script import CHECK
 from windlass.errors import PlanError, WindlassError
@@ -73,6 +73,32 @@ def test_what_changes_the_environment_changes_its_identity() -> None:
     assert read(wanted).id == read(replace(wanted, pack=True)).id
     assert read(wanted, {**FILES, "limits.txt": "tqdm<4\n"}).id != read(wanted).id
     assert read(wanted, {**FILES, "README": "else"}).id == read(wanted).id
+
+
+def test_nodes_of_another_kind_have_an_environment_of_their_own() -> None:
+    power = replace(CPU_NODE, name="power", architecture="ppc64le")
+    partition = Partition(name="power", nodes=("power",))
+    both = replace(SITE, node_types=(*SITE.node_types, power), partitions=(*SITE.partitions, partition))
+    wanted = Environment(container="docker://net")
+
+    def read_at(resources: Resources) -> Recipe:
+        recipe = KINDS["container"].read(wanted, narrow_to_nodes(both, resources), FILES.get)
+        assert recipe is not None
+        return recipe
+
+    somewhere, on_power = read_at(Resources()), read_at(Resources(partition="power"))
+    on_gpus = read_at(Resources(gpu="a100"))
+
+    assert [one.platform for one in (somewhere, on_power, on_gpus)] == ["", "ppc64le", "x86_64"]
+    assert len({one.id for one in (somewhere, on_power, on_gpus)}) == 3
+    for site, platform in (
+        (SITE, "x86_64"),
+        (BARE_SITE, ""),
+        (narrow_to_nodes(both, Resources(partition="power")), "ppc64le"),
+    ):
+        recipe = VENV.read(Environment(venv="requirements.txt"), site, FILES.get)
+        assert recipe is not None
+        assert recipe.platform == platform
 
 
 def test_it_sees_the_packages_of_modules_where_there_are_modules() -> None:

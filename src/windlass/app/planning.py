@@ -105,6 +105,7 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
         facts,
         ask=note is None,
         enter=wanted.enters and known is None,  # a rehearsal has only this machine's
+        resources=spec.resources,
     )
     sources = environment.recipe.sources if environment is not None else ()
     code = load_project_code(snapshot.project, snapshot.manifest, spec.command, sources)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.run import BuildPlace
 from windlass.core.source.gpu_builds import (
     NEEDS_GLIBC_2_28,
     find_first_working,
@@ -111,7 +112,9 @@ def processor_is_another(case: Case) -> Iterator[Finding]:
     elif wrong and not fits:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         message = f"{wrong[0].path}{more} is made for {wrong[0].architecture}"
-    elif case.facts.architecture not in (None, node) and (made := _find_environment(case)):
+    elif built := _find_built_for_another(case, node):
+        message = built
+    elif case.facts.architecture not in (None, node) and (made := _find_made_at_login(case)):
         severity = Severity.WARNING
         message = f"login nodes are {case.facts.architecture}: an environment made there ({made}) does not run"
     else:
@@ -120,8 +123,7 @@ def processor_is_another(case: Case) -> Iterator[Finding]:
         code="C309",
         severity=severity,
         message=f"{message}; nodes of {case.plan.partition} are {node}",
-        hint="another partition, or an environment made on a node of this one: srun -p "
-        f"{case.plan.partition} --pty bash",
+        hint=_advise_node(case),
         fact=f"node.architecture of {case.site.name}",
     )
 
@@ -314,8 +316,30 @@ def _find_named_architecture(case: Case, node: str) -> str | None:
     return None
 
 
-def _find_environment(case: Case) -> str | None:
-    return next(iter(case.spec.environment.entered.values()), None)
+def _find_built_for_another(case: Case, node: str) -> str | None:
+    built = case.environment.built if case.environment is not None else None
+    if built is None or built.platform in ("", node):
+        return None
+    return f"{built.id} was built on {built.platform}"
+
+
+def _find_made_at_login(case: Case) -> str | None:
+    """None: there is none, or it was or will be built on a node."""
+    wanted = case.spec.environment
+    is_built = case.environment is not None and case.environment.built is not None
+    if is_built or wanted.build is not BuildPlace.LOGIN:
+        return None
+    return next(iter(wanted.entered.values()), None)
+
+
+def _advise_node(case: Case) -> str:
+    seen, partition = case.environment, case.plan.partition
+    if seen is None or seen.recipe.existing is not None or seen.is_left_out:
+        return f"another partition, or an environment made on a node of this one: srun -p {partition} --pty bash"
+    if case.spec.resources.partition is None:
+        return f'[resources]\npartition = "{partition}"\n[environment]\nbuild = "job"'
+    again = "--again " if seen.built is not None else ""
+    return f"windlass env build {again}--as-job --on {case.site.name}   # on a node of {partition}"
 
 
 def _is_container_tool(word: str) -> bool:

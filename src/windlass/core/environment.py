@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from windlass.core.plan import Reason
-from windlass.core.run import Environment, Wheels
+from windlass.core.run import Environment, Resources, Wheels
 from windlass.core.site import Site
 from windlass_job import wire
 
@@ -31,7 +31,7 @@ class Recipe:
     purge_modules: bool = False
     files: Mapping[str, str] = field(default_factory=lambda: _NONE)  # name and text of what the build reads
     settings: Mapping[str, str] = field(default_factory=lambda: _NONE)  # in the words of its kind
-    platform: str = ""  # "x86_64": of the site
+    platform: str = ""  # "x86_64": of the nodes it is for
     existing: str | None = None  # a folder, image or name at the site: nothing is built
     # Where its packages come from this time: the same environment may come from elsewhere tomorrow.
     wheels: Wheels | None = field(default=None, compare=False)
@@ -198,6 +198,20 @@ def list_modules(environment: Environment, site: Site) -> tuple[str, ...]:
 def choose_purge(environment: Environment, site: Site) -> bool:
     asked = environment.purge_modules
     return site.software.purge_modules if asked is None else asked
+
+
+def find_platform(site: Site) -> str:
+    """Of its nodes; empty where they differ: then it is the login node's, which is told after the build."""
+    found = {one.architecture for one in site.node_types}
+    return found.pop() if len(found) == 1 else ""
+
+
+def narrow_to_nodes(site: Site, resources: Resources) -> Site:
+    """With those types of nodes alone that a run gets, as far as its file names a partition or a kind of GPU."""
+    partition, gpu = site.partition(resources.partition or ""), site.gpu(resources.gpu or "")
+    types = [one for one in site.node_types if partition is None or one.name in partition.nodes]
+    types = [one for one in types if gpu is None or one.gpu == gpu.name]
+    return replace(site, node_types=tuple(types)) if types else site
 
 
 def settle(entering: Entering, around: Around) -> Entering:

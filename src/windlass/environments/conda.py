@@ -1,6 +1,6 @@
 """Conda environments: from environment.yml, a lock or pixi.toml, or one that the site has, entered without conda."""
 
-from windlass.core.environment import Build, Entering, Kind, ReadFile, Recipe, choose_purge, list_modules
+from windlass.core.environment import Build, Entering, Kind, ReadFile, Recipe, choose_purge, find_platform, list_modules
 from windlass.core.run import Environment
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
@@ -20,7 +20,7 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
     if environment.conda is None:
         return None
     modules, purge = list_modules(environment, site), choose_purge(environment, site)
-    platform = _find_platform(site)
+    platform = find_platform(site)
     wanted = read_wanted(environment.conda, read, platform)
     if wanted is None:
         return Recipe(
@@ -44,12 +44,6 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
         settings={name: value for name, value in settings.items() if value},
         platform=platform,
     )
-
-
-def _find_platform(site: Site) -> str:
-    """Empty where nodes differ: then it is the login node's, which is told after the build."""
-    found = {one.architecture for one in site.node_types}
-    return found.pop() if len(found) == 1 else ""
 
 
 def _make_build(recipe: Recipe, site: Site) -> Build:

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from windlass.core.credentials import hide_credentials
-from windlass.core.environment import Around, Build, Entering, Kind, ReadFile, Recipe, choose_purge, list_modules
+from windlass.core.environment import (
+    Around,
+    Build,
+    Entering,
+    Kind,
+    ReadFile,
+    Recipe,
+    choose_purge,
+    find_platform,
+    list_modules,
+)
 from windlass.core.run import Environment
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
@@ -38,6 +48,7 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
         modules=list_modules(replace(environment, modules=()), site),
         purge_modules=choose_purge(environment, site),
         settings={"source": source},
+        platform=find_platform(site),
     )
     if source.startswith(_PLACES):
         return replace(recipe, existing=source.rstrip("/") or source)

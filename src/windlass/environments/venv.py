@@ -11,6 +11,7 @@ from windlass.core.environment import (
     ReadFile,
     Recipe,
     choose_purge,
+    find_platform,
     list_modules,
 )
 from windlass.core.run import BuildPlace, Environment, Wheels
@@ -46,6 +47,7 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
         kind=KIND.name,
         modules=modules,
         purge_modules=purge,
+        platform=find_platform(site),
         files=_make_files(environment, found),
         settings={
             "wheels": environment.wheels.value,

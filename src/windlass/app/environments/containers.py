@@ -62,7 +62,7 @@ def open_shell(session: Session, wanted: Wanted, *, image: str | None, in_job: b
             hint="windlass container shell --image docker://IMAGE, or [environment] container = ...",
         )
     facts = session.facts(site)
-    seen = look_at_environment(session, site, environment, wanted.project, facts, ask=True)
+    seen = look_at_environment(session, site, environment, wanted.project, facts, ask=True, resources=spec.resources)
     if seen is None or seen.is_missing or seen.is_left_out:
         raise _refuse_missing(site, environment.container, image, seen)
     if seen.problem:

@@ -81,7 +81,7 @@ def _load_wish(session: Session, site: Site, record: RunRecord) -> tuple[RunSpec
         return None, None
     spec = load_spec_without_command(project, record.site, session.environ)
     try:
-        return spec, read_recipe(spec.environment, site, project)
+        return spec, read_recipe(spec.environment, site, project, spec.resources)
     except WindlassError as problem:
         session.tell(f"{project}: {problem.message}")
         return spec, None

@@ -16,10 +16,11 @@ from windlass.core.environment import (
     Recipe,
     make_packed_path,
     make_path,
+    narrow_to_nodes,
 )
 from windlass.core.facts import Facts
 from windlass.core.plan import Reason
-from windlass.core.run import BuildPlace, Environment, RunSpec, Wheels
+from windlass.core.run import BuildPlace, Environment, Resources, RunSpec, Wheels
 from windlass.core.site import Site
 from windlass.edges.environments import fetch_built, fetch_own_python, fetch_place, find_damage
 from windlass.environments import KINDS
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from windlass.app.planning import Wanted
 
 _LARGEST = 4_000_000  # a lock file of a large project has one or two
+_ANY = Resources()
 
 
 def look_at_environment(
@@ -40,9 +42,13 @@ def look_at_environment(
     *,
     ask: bool,
     enter: bool = True,
+    resources: Resources = _ANY,
 ) -> EnvironmentSeen | None:
-    """None: the run wants none. ask: whether the site may be asked what was built there. enter: else left out."""
-    recipe = read_recipe(environment, site, project)
+    """None: the run wants none. ask: whether the site may be asked what was built there. enter: else left out.
+
+    resources: of the run, which say on which nodes.
+    """
+    recipe = read_recipe(environment, site, project, resources)
     if recipe is None:
         return None
     if not enter:
@@ -120,7 +126,7 @@ def _explain_wheels(
     return (Reason(field="wheels", value=chosen.wheels.value, why=chosen.reason),)
 
 
-def read_recipe(environment: Environment, site: Site, project: Path) -> Recipe | None:
+def read_recipe(environment: Environment, site: Site, project: Path, resources: Resources = _ANY) -> Recipe | None:
     """What [environment] asks for; one of venv, conda and container."""
     read, sources = make_reader(project), dict[str, None]()
 
@@ -128,7 +134,8 @@ def read_recipe(environment: Environment, site: Site, project: Path) -> Recipe |
         sources[posixpath.normpath(name)] = None
         return read(name)
 
-    found = [recipe for kind in KINDS.values() if (recipe := kind.read(environment, site, note)) is not None]
+    nodes = narrow_to_nodes(site, resources)
+    found = [recipe for kind in KINDS.values() if (recipe := kind.read(environment, nodes, note)) is not None]
     if len(found) > 1:
         asked = " and ".join(f"environment.{one.kind}" for one in found)
         raise PlanError(f"{asked} are asked for at once, and a run is in one of them", hint="windlass config")
@@ -166,7 +173,7 @@ def load_wish(session: Session, wanted: "Wanted") -> tuple[RunSpec, Recipe]:
     from windlass.edges.settings import load_spec_without_command
 
     spec = load_spec_without_command(wanted.project, wanted.site, session.environ, wanted.flags)
-    recipe = read_recipe(spec.environment, session.site(wanted.site), wanted.project)
+    recipe = read_recipe(spec.environment, session.site(wanted.site), wanted.project, spec.resources)
     if recipe is None:
         raise UsageError(
             f"the run in {wanted.project} asks for no environment that could be built",
