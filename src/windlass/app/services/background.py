@@ -6,6 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from windlass.app.session import Session
+from windlass.edges.files import put_in_words
 from windlass.errors import ServiceFailed, WindlassError
 
 _MOST_WORDS = 20
@@ -76,17 +77,26 @@ class Opened:
             raise Closed
 
     def _run(self) -> None:
+        problem: WindlassError | None = ServiceFailed("a bug of Windlass's ended it; its traceback is where this began")
+        try:
+            problem = self._find_end()
+        finally:
+            self.problem = problem
+            self._become(OpenState.ENDED if problem is None else OpenState.FAILED)
+
+    def _find_end(self) -> WindlassError | None:
+        """Works until then; what went wrong."""
         try:
             with self._open_session() as session:
                 session.tell = self._hear
                 self._work(session, self)
         except Closed:
-            pass
+            return None
         except WindlassError as problem:
-            self.problem = problem
-            self._become(OpenState.FAILED)
-            return
-        self._become(OpenState.ENDED)
+            return problem
+        except OSError as error:
+            return put_in_words(error)
+        return None
 
     def _hear(self, words: str) -> None:
         self.words = (*self.words, words)[-_MOST_WORDS:]
