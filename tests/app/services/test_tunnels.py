@@ -12,12 +12,13 @@ from tests.cluster.cluster import wait_until
 from windlass.app.cancelling import cancel_runs
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run
-from windlass.app.services.spots import find_spot
+from windlass.app.services.spots import find_job, find_running_job, find_spot
 from windlass.app.services.tunnels import Wish, connect
 from windlass.app.session import Session
 from windlass.core.record import RunRecord
 from windlass.core.services.tunnels import read_ports
 from windlass.edges.local_ports import find_free_port
+from windlass.edges.site_files import add_site
 from windlass.edges.ssh_host import SshHost
 from windlass_job import wire
 
@@ -82,6 +83,25 @@ def test_a_run_that_has_not_told_its_node_yet_is_waited_for(session: Session, si
     aside.rename(status)
     cancel_runs(session, [record])
     wait_until(lambda: find_spot(session, record, port) is None, "its job is gone")
+
+
+@pytest.mark.parametrize("session", ["here"], indirect=True)
+def test_the_queue_is_asked_no_more_often_than_the_site_wishes(session: Session, tmp_path: Path) -> None:
+    add_site("calm", '[rules]\npoll_s = 60\n[software]\nslurm_path = "@pocket"\n', session.folders)
+    record = start(session, tmp_path / "project", "calm", f"127.0.0.1:{find_free_port()}")
+    host = session.host(session.site("calm"))
+    early = find_running_job(session, record)
+    before = host.round_trips
+
+    assert [find_running_job(session, record) for _ in range(3)] == [early] * 3
+    with Session(folders=session.folders, environ=session.environ) as other:
+        assert find_running_job(other, record) == early
+        assert other.host(other.site("calm")).round_trips == 0
+    assert host.round_trips == before
+
+    wait_until(lambda: find_job(session, record) != "", "asked for by somebody who waits, at once")
+    assert host.round_trips > before
+    cancel_runs(session, [record])
 
 
 @pytest.mark.slurm
