@@ -1,7 +1,9 @@
-"""Results and exceptions that do what they like when they are read: only their own call fails."""
+"""Results, exceptions and output that do what they like: only their own call has the harm."""
 
 import os
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +38,24 @@ def test_an_exception_without_words_does_not_end_the_worker(executor: windlass.E
     assert first in {executor.submit(os.getpid).result(60) for _ in range(10)}
 
 
+@HERE_ONLY
+@pytest.mark.slow
+def test_a_gigabyte_that_a_call_prints_is_cut_and_told(executor: windlass.Executor) -> None:
+    loud, quiet = executor.submit(_shout, 1 << 30), executor.submit(int, "3")
+
+    assert (loud.result(120), quiet.result(120)) == ("shouted", 3)
+    deadline = time.monotonic() + 30
+    while not (printed := loud.output()).endswith(b"the end\n"):  # it comes a moment after the result
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert printed.startswith(b"aaaa")
+    assert b"bytes were left out here" in printed
+    assert len(printed) < 20 << 20
+    kept = sum(one.stat().st_size for one in Path(executor.record.folder).rglob("*") if one.is_file())
+    assert kept < 40 << 20
+    assert executor.submit(int, "4").result(60) == 4
+
+
 class _Leaving:
     def __reduce__(self) -> tuple[object, ...]:
         return sys.exit, (3,)
@@ -66,3 +86,11 @@ class _Unspeakable:
 
 def _make_unspeakable() -> object:
     return _Unspeakable()
+
+
+def _shout(size: int) -> str:
+    block = b"a" * (1 << 20)
+    for _ in range(size // len(block)):
+        os.write(1, block)
+    print("the end", flush=True)
+    return "shouted"
