@@ -158,8 +158,14 @@ def publish(
     Flushed at the end, in one go: after a power cut the file may be there and empty, and readers must bear that, unless
     it is flushed first. also: a folder above that is new too.
     """
-    folder, name = os.path.split(path)
-    aside = _make_aside(folder, name)
+    if not link_new(path, content, mode, is_flushed_first):
+        write_new(path, content, mode)  # a file system without hard links: a crash right here leaves a part
+    flush_all([path, os.path.dirname(path)] + ([also] if also else []))
+
+
+def link_new(path: bytes, content: "Buffer", mode: int = 0o666, is_flushed_first: bool = False) -> bool:
+    """As `publish`, not flushed at the end. False: here are no hard links, and nothing was made."""
+    aside = _make_aside(*os.path.split(path))
     try:
         write_new(aside, content, mode)
         if is_flushed_first:
@@ -172,10 +178,27 @@ def publish(
     except OSError as error:
         if error.errno in NO_SPACE:
             raise
-        write_new(path, content, mode)  # a file system without hard links: a crash right here leaves a part
+        return False
     finally:
         remove_if_there(aside)
-    flush_all([path, folder] + ([also] if also else []))
+    return True
+
+
+def rename_new(path: bytes, name: bytes, content: "Buffer") -> None:
+    """The same where there are no hard links: a folder with one file. No rename replaces one that holds something."""
+    aside = _make_aside(*os.path.split(path))
+    inside = os.path.join(aside, name)
+    os.mkdir(aside)
+    try:
+        write_new(inside, content)
+        flush_all([inside, aside])
+        os.rename(aside, path)
+    except OSError as error:
+        remove_if_there(inside)
+        os.rmdir(aside)
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+        raise
 
 
 def flush(path: bytes) -> None:

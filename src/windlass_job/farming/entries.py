@@ -1,7 +1,8 @@
 """Numbered files, each made once and never changed: of many who want to write the next one, one succeeds.
 
-By hard links (see `disk.publish`): they are atomic on Lustre, GPFS and NFS, and no lock is needed. Numbers have no
-gaps, so the last one is found by a few looks instead of a listing.
+By hard links (see `disk.publish`): they are atomic on Lustre, GPFS and NFS, and no lock is needed. Where there are none
+an entry is a folder with one file, renamed into its place: it too is whole or not there. Numbers have no gaps, so the
+last one is found by a few looks instead of a listing.
 """
 
 import os
@@ -18,7 +19,7 @@ BUCKET = 1000  # files of a folder
 _PAUSE_S = 0.02
 _MOST_DOUBLINGS = 9  # of that pause: of a thousand who want the next entry each has a turn within some ten seconds
 _TROUBLE_S = 1.0  # between two tries on a disk that fails
-_LOOKS = 10
+_INSIDE = b"entry"  # the file where an entry is a folder
 
 # What becomes of the state, and the entry that says so; None: nothing is to be written.
 Change = Callable[[State], "Optional[Tuple[State, bytes]]"]
@@ -42,7 +43,11 @@ class DiskStore:
                 return  # nor is any of its entries
 
     def read(self, number: int) -> bytes:
-        return disk.read_bytes(self._path(number))
+        path = self._path(number)
+        try:
+            return disk.read_bytes(path)
+        except IsADirectoryError:
+            return disk.read_bytes(os.path.join(path, _INSIDE))
 
     def publish(self, number: int, content: bytes) -> bool:
         """False: another was first."""
@@ -51,7 +56,9 @@ class DiskStore:
             if number % BUCKET == 0 or number == 1:
                 disk.make_folders(os.path.dirname(path))
             # Flushed before it can be seen: nobody may build upon what a power cut would take back.
-            disk.publish(path, content, is_flushed_first=True)
+            if not disk.link_new(path, content, is_flushed_first=True):
+                disk.rename_new(path, _INSIDE, content)
+            disk.flush_all([path, os.path.dirname(path)])
             return True
         except FileExistsError:
             refresh_folder(os.path.dirname(path))
@@ -89,7 +96,7 @@ class Ledger:
             return self._state
         number, state = last, EMPTY
         while number > 0:
-            found = self._load(number, is_last=number == last)
+            found = self._load(number)
             if found is not None:
                 state = found.state
                 break
@@ -149,18 +156,14 @@ class Ledger:
             low, high = (middle, high) if self._store.exists(middle) else (low, middle)
         return low
 
-    def _load(self, number: int, is_last: bool) -> "Optional[Entry]":
-        """Without hard links (see `disk.publish`) the last one may just be in the making."""
-        for left in range(_LOOKS if is_last else 1, 0, -1):
-            try:
-                return ledger.read_entry(number, self._store.read(number))
-            except ValueError:
-                if left > 1:
-                    self._store.pause(_PAUSE_S * 10)
-        return None
+    def _load(self, number: int) -> "Optional[Entry]":
+        try:
+            return ledger.read_entry(number, self._store.read(number))
+        except ValueError:
+            return None
 
     def _load_entry(self, number: int) -> "Optional[Entry]":
         if number not in self._entries:
-            entry = self._load(number, is_last=False)
+            entry = self._load(number)
             self._entries[number] = entry and entry._replace(state=EMPTY._replace(number=number))
         return self._entries[number]
