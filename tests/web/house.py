@@ -133,3 +133,13 @@ def make_plan_file(run_id: str) -> bytes:
 def make_events(*rows: tuple[float, str, dict[str, object]]) -> bytes:
     told = ({"t": t, "kind": kind, "link": 1, "job": "45_1", **more} for t, kind, more in rows)
     return "".join(json.dumps(one) + "\n" for one in told).encode()
+
+
+def make_lazy_gauges(start: float = 1000.0) -> dict[str, bytes]:
+    """Half an hour of a node whose GPU did little, and its one core all it could."""
+    columns = ["t", "memory_mb", "cpu_cores", "full_cores", "gpu0.use", "gpu0.memory_mb"]
+    head = {"gauges": 2, "columns": columns, "cores": 12, "gpus": [{"uuid": "G", "memory_mb": 80 * 1024}]}
+    rows = ([start + 30 * at, 100, 1.0, 1, 7, 30 * 1024] for at in range(120))
+    text = "".join(json.dumps(row) + "\n" for row in (head, *rows))
+    ends = make_events((start, "link_started", {}), (start + 3600, "link_ended", {"outcome": "done"}))
+    return {"gauges/n1.jsonl": text.encode(), "events.jsonl": ends}

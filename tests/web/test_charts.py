@@ -49,6 +49,37 @@ def test_a_run_has_a_chart_of_each_metric_and_of_its_gpus(charted: House) -> Non
     assert "<style" not in text
 
 
+def test_waits_for_data_and_rates_of_disks_have_charts_too(charted: House) -> None:
+    columns = ["t", "memory_mb", "read_mb_s", "write_mb_s", "shared_read_mb_s", "shared_write_mb_s"]
+    head = {"gauges": 2, "columns": columns, "shared": "lustre"}
+    rows = "".join(json.dumps(row) + "\n" for row in (head, *([1000 + 10 * at, 100, 8, 2, 40, 4] for at in range(30))))
+    first = "".join(json.dumps({"t": 1000 + 10 * at, "wait_share": 0.25}) + "\n" for at in range(10))
+    second = "".join(json.dumps({"t": 1100 + 10 * at, "wait_share": 0.5}) + "\n" for at in range(10))
+    files = {"gauges/n1.jsonl": rows, "gauges/data.1.0.jsonl": first, "gauges/data.2.0.jsonl": second}
+    charted.put("one", {name: text.encode() for name, text in files.items()})
+
+    text = charted.get("/runs/one").text
+
+    assert "Waited for data (%)" in text
+    assert "rank 0: " in text
+    for title, rate in (("Read from disk", 8), ("Written to disk", 2), ("Read from shared storage by the node", 40)):
+        assert f"{title} (MB/s)" in text
+        assert f"n1: {rate} MB/s on average" in text
+    assert json.loads(charted.get("/runs/one/gauges.json?what=waits").text)["series"]["rank 0"]["y"][::19] == [25, 50]
+    assert charted.get("/runs/one/gauges.svg?what=disk-read").status == 200
+
+
+def test_rates_that_were_never_more_than_nothing_have_no_chart(charted: House) -> None:
+    head = {"gauges": 2, "columns": ["t", "memory_mb", "read_mb_s", "cpu_cores"]}
+    rows = "".join(json.dumps(row) + "\n" for row in (head, [1000, 100, 0, 0], [1010, 100, 0, 0]))
+    charted.put("one", {"gauges/n1.jsonl": rows.encode()})
+
+    text = charted.get("/runs/one").text
+
+    assert "Read from disk" not in text
+    assert "Busy CPU cores" in text
+
+
 def test_charts_are_not_loaded_where_there_are_none(guest: House) -> None:
     guest.add(make_run("bare", state=RunState.RUNNING))
 

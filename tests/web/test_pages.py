@@ -3,11 +3,14 @@
 import gzip
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
-from tests.web.house import SITE, House, make_events, make_plan_file, make_run
+from tests.builders import PLAN
+from tests.web.house import SITE, House, make_events, make_lazy_gauges, make_plan_file, make_run
 from windlass.app.budgets.spending import Budgets
+from windlass.core.codec import to_json
 from windlass.core.record import RunState
 from windlass.core.spending.uses import Spending
 from windlass.core.watching.looks import Look
@@ -334,3 +337,34 @@ def test_a_metric_with_an_endless_name_or_none_has_a_title(guest: House) -> None
     assert f'<th scope="row" title="{name}">{"x" * 44}…{"x" * 15}</th>' in page
     assert f"{name} " not in page
     assert "(without a name)" in page
+
+
+def test_a_run_shows_what_it_did_not_use_and_the_line_to_change(guest: House) -> None:
+    guest.add(make_run("lazy", state=RunState.DONE, created=900.0, started=1000.0, ended=4600.0))
+    plan = replace(PLAN, run_id="lazy", cpus_per_task=12, gpus_per_node=1, command="python train.py --num-workers 1")
+    guest.put("lazy", {"plan.json": to_json(plan), **make_lazy_gauges()})
+
+    text = guest.get("/runs/lazy").text
+
+    assert "the GPUs were 7 % busy while 1.0 of 12 CPU cores were" in text
+    assert "A203" in text
+    assert "[run]\ncommand = &#34;python train.py --num-workers 8&#34;" in text
+    assert "windlass report lazy" in text
+
+
+def test_a_run_of_which_nothing_is_known_gets_no_advice(guest: House) -> None:
+    guest.add(make_run("waits", state=RunState.WAITING), make_run("silent", state=RunState.DONE))
+
+    for run in ("waits", "silent"):
+        assert 'id="advice"' not in guest.get(f"/runs/{run}").text
+
+
+def test_a_run_shows_its_environment(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.RUNNING))
+    plan = replace(PLAN, run_id="one", environment="conda-3f2a9c1b7d", packed="/r/envs/conda-3f2a9c1b7d/env.tar")
+    guest.put("one", {"plan.json": to_json(plan)})
+
+    text = guest.get("/runs/one").text
+
+    assert "<code>conda-3f2a9c1b7d</code> (conda), unpacked by every node for itself" in text
+    assert "windlass env show conda-3f2a9c1b7d" in text

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.builders import PLAN
 from tests.web.browser.sample import SWEEP, make_sweep
-from tests.web.house import House, make_run
+from tests.web.house import House, make_lazy_gauges, make_run
+from windlass.core.codec import to_json
 from windlass.core.notes import Note
 from windlass.core.record import RunState
 from windlass.core.sweep.seen import SweepSeen
@@ -69,6 +71,16 @@ def test_the_rest_of_the_words_is(careless: House) -> None:
     for path in ("/", "/runs", "/runs/failed-c", "/runs/failed-c/why", f"/sweeps/{SWEEP}"):
         assert "--api-key &#39;***&#39;" in careless.get(path).text
     assert "--api-key '***'" in careless.get(f"/sweeps/{SWEEP}/trials.csv").text
+
+
+def test_a_line_to_paste_is_shown_without_them(careless: House) -> None:
+    plan = replace(PLAN, run_id="failed-c", cpus_per_task=12, gpus_per_node=1, command=f"{COMMAND} --num-workers 1")
+    careless.put("failed-c", {"plan.json": to_json(plan), **make_lazy_gauges()})
+
+    text = careless.get("/runs/failed-c").text
+
+    assert "--num-workers" in text
+    assert [one for one in SECRETS if one in text] == []
 
 
 def test_values_of_this_machines_own_secrets_are_on_no_page(careless: House) -> None:

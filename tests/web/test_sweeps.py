@@ -60,9 +60,7 @@ def test_what_is_no_sweep_is_told(guest: House) -> None:
         assert answer.status == 404
 
 
-def test_a_button_that_is_pressed_again_and_again_asks_as_rarely_as_the_site_bears(
-    guest: House, tmp_path: Path
-) -> None:
+def test_a_button_that_is_pressed_twice_asks_as_rarely_as_the_site_bears(guest: House, tmp_path: Path) -> None:
     save_seen(guest.session.folders, replace(make_sweep(1.0), site="lab"))
     rules = "[rules]\npoll_s = 600\n"
     add_site("lab", f'extends = "here"\nroot = "{tmp_path}"\n{rules}', guest.session.folders)

@@ -52,7 +52,7 @@ def report_run(session: Session, record: RunRecord) -> Report:
     if record.state in (RunState.SUBMITTING, RunState.WAITING, RunState.NOT_SUBMITTED):
         raise UsageError(f"{record.run_id} has not run yet", hint=f"windlass explain {record.run_id}")
     usage = gather_usage(session, record)
-    summary, advice = make_summary(usage), _fit_to_file(record, usage.plan, advise(usage))
+    summary, advice = make_summary(usage), fit_to_file(record, usage.plan, advise(usage))
     key = _make_key(record)
     payoffs = find_payoffs(summary, session.store.kept_below(key, kind=Kept, limit=_MOST_COMPARED))
     if record.state.is_final and advice:
@@ -101,7 +101,7 @@ def gather_usage(session: Session, record: RunRecord) -> Usage:
         job=job,
         gauges=gauges,
         spans=find_spans(read_events(read_text(events)), gauges, now=None if is_over else now),
-        others_s=_find_others(session, record),
+        others_s=find_others(session, record),
         is_folder_gone=is_gone(plan, listed),
     )
 
@@ -114,7 +114,7 @@ def _load_gauges(host: Host, folder: str, names: Sequence[str]) -> RunGauges:
     return read_files({name: read_text(reply) for name, reply in zip((*nodes, *ranks), replies, strict=True)})
 
 
-def _find_others(session: Session, record: RunRecord) -> tuple[float, ...]:
+def find_others(session: Session, record: RunRecord) -> tuple[float, ...]:
     """Earlier runs of the same name that got done in one job: of longer chains the waits are in it too."""
     runs = session.store.list(limit=_MOST_COMPARED, site=record.site, states=(RunState.DONE,), name=record.name)
     return tuple(
@@ -128,7 +128,7 @@ def _find_others(session: Session, record: RunRecord) -> tuple[float, ...]:
     )
 
 
-def _fit_to_file(record: RunRecord, plan: Plan | None, advice: Sequence[Advice]) -> tuple[Advice, ...]:
+def fit_to_file(record: RunRecord, plan: Plan | None, advice: Sequence[Advice]) -> tuple[Advice, ...]:
     """Where windlass.toml says gpus_per_node, fewer GPUs are written in the same words."""
     if plan is None or not _says_gpus_per_node(record):
         return tuple(advice)

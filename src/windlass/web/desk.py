@@ -13,6 +13,7 @@ from windlass import __version__
 from windlass.app.record_words import format_progress
 from windlass.app.services.opening import Services
 from windlass.app.session import Session
+from windlass.app.watching.reading_advice import AdviceReader
 from windlass.app.watching.reading_gauges import GaugeReader
 from windlass.app.watching.reading_runs import RunReader
 from windlass.app.watching.watch import Watch
@@ -38,8 +39,10 @@ class Desk:
         self.services = Services(open_session)
         self.reader = RunReader(watch)
         self.gauges = GaugeReader(watch)
+        self.advice = AdviceReader(watch, self.reader)
         self._secrets = find_values(watch.session.environ)
         self._templates = _load_templates(self._finalize)
+        self._templates.filters["hint"] = lambda hint: words.format_hint(self.hide(hint))
 
     def show(
         self, request: Request, template: str, values: Mapping[str, Any], *, status: int = 200, live: str | None = None
@@ -104,6 +107,5 @@ def _load_templates(finalize: Callable[[object], object]) -> jinja2.Environment:
         hours=format_amount,
         metric_name=shorten_name,
         day=words.format_day,
-        hint=words.format_hint,
     )
     return made

@@ -1,4 +1,4 @@
-"""What GPUs, cores and memory of all nodes did, as charts: one for each kind of gauge, all over one time."""
+"""What GPUs, cores, memory and disks of all nodes did, and how long ranks waited: a chart for each, over one time."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,21 +14,41 @@ class GaugeKind:
     name: str  # in addresses
     title: str
     unit: str
-    list: Callable[[NodeSeries], _Named]  # what it draws of a node, by name
+    list: Callable[[RunGauges], _Named]  # what it draws, by name
     of: str = "GPUs"  # what has a line each
     scale: float = 1.0  # from what was measured to what is shown
+    is_a_rate: bool = False  # which says nothing where it was never more than 0
 
     def write(self, value: float) -> str:
         return f"{value:.3g} {self.unit}"
 
 
-def _each_gpu(pick: Callable[[GpuGauges], Series]) -> Callable[[NodeSeries], _Named]:
+def _each_gpu(pick: Callable[[GpuGauges], Series]) -> Callable[[RunGauges], _Named]:
     """By `NODE GPU NUMBER`."""
-    return lambda node: ((f"{node.node} GPU {number}", pick(gpu)) for number, gpu in enumerate(node.gpus))
+
+    def list_gpus(gauges: RunGauges) -> _Named:
+        return (
+            (f"{node.node} GPU {number}", pick(gpu)) for node in gauges.nodes for number, gpu in enumerate(node.gpus)
+        )
+
+    return list_gpus
 
 
-def _whole(pick: Callable[[NodeSeries], Series]) -> Callable[[NodeSeries], _Named]:
-    return lambda node: iter(((node.node, pick(node)),))
+def _whole(pick: Callable[[NodeSeries], Series]) -> Callable[[RunGauges], _Named]:
+    return lambda gauges: ((node.node, pick(node)) for node in gauges.nodes)
+
+
+def _list_waits(gauges: RunGauges) -> _Named:
+    """A rank is one line, through all links."""
+    for rank in sorted({one.rank for one in gauges.waits}):
+        parts = [one.wait_share for one in gauges.waits if one.rank == rank]
+        told = dict(pair for one in parts for pair in zip(one.times, one.values, strict=True))
+        times = tuple(sorted(told))
+        yield f"rank {rank}", Series(times=times, values=tuple(told[time] for time in times))
+
+
+def _make_rate(name: str, title: str, pick: Callable[[NodeSeries], Series]) -> GaugeKind:
+    return GaugeKind(name=name, title=title, unit="MB/s", list=_whole(pick), of="nodes", is_a_rate=True)
 
 
 _GB = count_gb(1.0)
@@ -42,14 +62,19 @@ KINDS = {
         GaugeKind(name="power", title="GPU power", unit="W", list=_each_gpu(lambda gpu: gpu.power_w)),
         GaugeKind(name="cores", title="Busy CPU cores", unit="cores", list=_CORES, of="nodes"),
         GaugeKind(name="ram", title="Memory of the node", unit="GB", list=_MEMORY, of="nodes", scale=_GB),
+        GaugeKind(name="waits", title="Waited for data", unit="%", list=_list_waits, of="ranks", scale=100.0),
+        _make_rate("disk-read", "Read from disk", lambda node: node.read_mb_s),
+        _make_rate("disk-write", "Written to disk", lambda node: node.write_mb_s),
+        _make_rate("shared-read", "Read from shared storage by the node", lambda node: node.shared_read_mb_s),
+        _make_rate("shared-write", "Written to shared storage by the node", lambda node: node.shared_write_mb_s),
     )
 }
 
 
 def list_series(gauges: RunGauges, kind: GaugeKind) -> tuple[tuple[str, Series], ...]:
     """In the unit of the chart; GPUs and nodes of which this was never measured are left out."""
-    found = (named for node in gauges.nodes for named in kind.list(node))
-    return tuple((name, _rescale(series, kind.scale)) for name, series in found if series)
+    found = tuple((name, _rescale(series, kind.scale)) for name, series in kind.list(gauges) if series)
+    return () if kind.is_a_rate and not any(series.most for _, series in found) else found
 
 
 def _rescale(series: Series, scale: float) -> Series:

@@ -55,7 +55,7 @@ def show_metrics(desk: Desk, request: Request) -> Response:
 
 
 def show_gauges(desk: Desk, request: Request) -> Response:
-    """The same of one kind of gauge, ?what=use|memory|power a line a GPU, ?what=cores|ram a line a node."""
+    """The same of one kind of gauge, what=use|memory|power: a line a GPU; waits: a rank; all else: a node."""
     kind, series = _find_gauges(desk, request)
     begin, end = _find_span(series)
     thinned = {name: thin_to_peaks(one, begin=begin, end=end, count=_POINTS) for name, one in series}

@@ -14,6 +14,7 @@ from windlass.app.watching.reading_logs import open_log
 from windlass.app.watching.reading_runs import RunSeen
 from windlass.app.watching.reading_today import load_alarms
 from windlass.core.ending.hiding import find_values
+from windlass.core.toml.patching import format_settings
 from windlass.core.watching.chain import Phase, count_lost_s
 from windlass.core.watching.safe_lines import SafeLine, make_safe
 from windlass.web.charts import MOST_CHARTS, ROWS_BELOW, make_gauge_charts, make_metric_chart
@@ -38,6 +39,7 @@ def show(desk: Desk, request: Request) -> Response:
         "seen": seen,
         "record": record,
         "look": desk.watch.looks([record.site])[record.site],
+        "advice": [(one, "\n".join(format_settings(one.patch))) for one in desk.advice.load(seen, gauges)],
         "alarms": [one for one in load_alarms(desk.watch, desk.reader, [record]) if one.run_id == record.run_id],
         "lines": _load_last_lines(desk, seen),
         "metrics": metrics,
