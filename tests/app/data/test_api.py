@@ -46,6 +46,12 @@ def test_packed_here_extracted_and_converted(pets: Path, tmp_path: Path) -> None
     assert (packed.files, plain.files, made.files) == (8, 4, 8)
 
 
+def test_what_lies_at_a_site_is_packed_there(pets: Path) -> None:
+    packed = windlass.data.pack_at("here", str(pets), "pets")
+
+    assert packed.files == windlass.data.info("pets", on="here").files == 8
+
+
 def test_a_name_is_given_shared_and_forgotten(pets: Path, tmp_path: Path) -> None:
     windlass.data.pack(pets, tmp_path / "packed")
     known = windlass.data.register("animals", str(tmp_path / "packed"), description="of the zoo")
