@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.web.browser.sample import HOSTILE, NASTY, SWEEP, fill_sweeps, make_sweep
 from tests.web.house import House, make_run
 from windlass.app.watching.asking import load_asked
+from windlass.core.sweep.trials import TrialState
 from windlass.edges.site_files import add_site
 from windlass.edges.sweep_files import save_seen
 
@@ -23,6 +24,32 @@ def test_a_sweep_shows_its_best_its_failures_and_its_trials_linked(guest: House)
     assert "python train.py --lr 0.00" in text
     assert "PED-ANOVA" in text
     assert "log:1e-05..0.1" in text
+
+
+def test_a_long_table_says_what_it_leaves_out(guest: House) -> None:
+    seen = make_sweep(1.0)
+    many = tuple(replace(seen.trials[1], number=number, last_line="") for number in range(1250))
+    failed = replace(many[0], number=1250, state=TrialState.FAILED, metric=None, last_line="out of memory")
+    save_seen(guest.session.folders, replace(seen, trials=(*many, failed)))
+
+    text = guest.get(f"/sweeps/{SWEEP}").text
+
+    assert "The first 200 of 1,251 trials, the best first" in text
+    assert text.index("The first 200 of") < text.index('id="trial-0"')
+    assert 'href="#trial-1250"' not in text  # which is not in the table
+    assert ">1250<" in text
+
+
+def test_a_short_table_leaves_nothing_out(guest: House) -> None:
+    fill_sweeps(guest)
+
+    assert "The first 200" not in guest.get(f"/sweeps/{SWEEP}").text
+
+
+def test_a_picture_leads_to_its_table(guest: House) -> None:
+    fill_sweeps(guest)
+
+    assert guest.get(f"/sweeps/{SWEEP}").text.count('<a href="#trials">') == 2
 
 
 def test_its_pictures_are_made_by_the_server_in_both_themes(guest: House) -> None:

@@ -37,7 +37,7 @@ def show(desk: Desk, request: Request) -> Response:
         "asked": load_asked(desk.watch.session, seen.site, _SUBJECT + seen.sweep_id),
         "address": f"/sweeps/{quote(seen.sweep_id, safe='')}",
         "trials": ranked[:MOST_ROWS],
-        "hidden": max(0, len(ranked) - MOST_ROWS),
+        "shown": {one.number for one in ranked[:MOST_ROWS]},
         "best": seen.best,
         "command": seen.make_command(seen.best) if seen.best else None,
         "failures": seen.failures,
