@@ -1,5 +1,6 @@
 """The shell that makes a venv, run by bash: with uv where nothing comes from outside, with pip where something does."""
 
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from windlass.environments import KINDS
 from windlass_job import wire
 
 VENV = KINDS["venv"]
+PROBE = Path(__file__).parents[2] / "src" / "windlass_job" / "working" / "env_probe.py"
 # As much of uv as a build uses: like uv's, its venv has no pip, and what is outside of the venv counts for nothing.
 UV = """#!/bin/bash
 echo "uv $*" >> "$UV_CALLS"
@@ -60,7 +62,7 @@ def build(wanted: Environment, tmp_path: Path, module: Path | None = None) -> su
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHON", "VIRTUAL_ENV"))}
     env |= {"PATH": f"{tmp_path}/bin:{env['PATH']}", "UV_CALLS": str(tmp_path / "calls"), "HOME": str(tmp_path)}
     env |= {wire.ENV_PREFIX: str(prefix), wire.ENV_ROOT: str(tmp_path / "root")}
-    env |= {wire.ENV_PROBE: os.devnull, wire.ENV_PROBED: str(tmp_path / "probed.json")}
+    env |= {wire.ENV_PROBE: str(PROBE), wire.ENV_PROBED: str(tmp_path / "probed.json")}
     env["BASH_FUNC_module%%"] = f"() {{ export PYTHONPATH={module}; }}"
     return subprocess.run(["bash", "-c", made.script], cwd=source, env=env, capture_output=True, text=True, check=False)
 
@@ -97,6 +99,10 @@ def test_on_top_of_modules_what_they_bring_is_not_asked_for_again(
     assert list_calls(tmp_path) == []
     said = use(tmp_path, "import greet, torch; print(torch.VERSION, torch.__file__)", PYTHONPATH=str(module))
     assert said == f"2.0 {module}/torch.py"
+    told = json.loads((tmp_path / "probed.json").read_text())
+    assert told["packages"].items() >= {"greet": "1.5", "torch": "2.0"}.items()
+    assert "torch" in told["outer"]
+    assert "greet" not in told["outer"]
 
 
 def test_on_top_of_the_packages_of_the_system_it_is_filled_by_pip(tmp_path: Path, bin_folder: Path) -> None:

@@ -124,4 +124,5 @@ def show_built(output: Output, built: Built) -> None:
         if value:
             output.show(f"{name:<{width}}{make_printable(value)}")
     for name, version in sorted(built.packages.items()):
-        output.show(f"{make_printable(name)}=={make_printable(version)}")
+        whose = "   # not of its own: of a module or the system" if name in built.outer else ""
+        output.show(f"{make_printable(name)}=={make_printable(version)}{whose}")

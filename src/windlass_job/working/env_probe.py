@@ -28,6 +28,7 @@ def main() -> None:
         "glibc": platform.libc_ver()[1] or None,
         "platform": platform.machine(),
         "packages": packages,
+        "outer": find_outer(packages),
         "gpu_code": find_gpu_code(packages),
     }
     sys.stdout.write(json.dumps(told, sort_keys=True) + "\n")
@@ -47,8 +48,22 @@ def list_packages() -> "Dict[str, str]":
     return found
 
 
-def _list_by_pip() -> "Dict[str, str]":
-    said = _run(["-m", "pip", "list", "--format=json", "--disable-pip-version-check"])
+def find_outer(packages: "Dict[str, str]") -> "List[str]":
+    """Those that lie elsewhere: modules bring them, or the system."""
+    try:
+        from importlib.metadata import distributions  # novm: older ones go the other way
+    except ImportError:
+        return sorted(set(packages) - set(_list_by_pip("--local")))
+    inside = os.path.realpath(sys.prefix) + os.sep
+    places = {}  # type: Dict[str, str]
+    for one in distributions():
+        if one.metadata["Name"]:
+            places.setdefault(_normalize(one.metadata["Name"]), os.path.realpath(str(one.locate_file(""))))
+    return sorted(name for name, place in places.items() if name in packages and not place.startswith(inside))
+
+
+def _list_by_pip(*more: str) -> "Dict[str, str]":
+    said = _run(["-m", "pip", "list", "--format=json", "--disable-pip-version-check", *more])
     try:
         return {_normalize(one["name"]): one["version"] for one in json.loads(said)}
     except ValueError:  # no pip

@@ -35,12 +35,13 @@ _FRESH_S = 600  # an agent that has said nothing for so long is dead
 _SYNC_S = 60
 # Of the shell that started us: they would make a new Python look for its packages elsewhere.
 _NOT_PASSED_ON = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
-_OF_PROBE = ("python", "glibc", "packages", "gpu_code", "platform")
+_OF_PROBE = ("python", "glibc", "packages", "outer", "gpu_code", "platform")
 _CARD_KINDS = {
     "kind": str,
     "path": str,
     "modules": list,
     "packages": dict,
+    "outer": list,
     "gpu_code": dict,
     "bytes": int,
     "files": int,

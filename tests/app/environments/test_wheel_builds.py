@@ -20,7 +20,7 @@ from windlass.core.environment import Built
 from windlass.core.run import Environment, Wheels
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
-from windlass.errors import WheelsMissing
+from windlass.errors import UsageError, WheelsMissing
 
 _NO_NETWORK = ("unshare", "--net")
 _RUN_FILE = '[run]\ncommand = "python train.py"\n[environment]\nvenv = "requirements.txt"\n'
@@ -107,6 +107,25 @@ def test_pins_of_a_lock_are_downloaded_here_sent_and_installed_by_their_sums(
     assert {name: built.packages[name] for name in ("net", "tree")} == {"net": "2.1", "tree": "0.2"}
     assert (places.home / "root" / "wheels" / built.id / wheels[0].name).is_file()
     assert [(pin.name, pin.version) for pin in locked.packages] == [("net", "2.1"), ("tree", "0.2")]
+
+
+def test_a_lock_of_what_was_built_has_only_what_it_holds_itself(
+    session: Session, project: Path, places: Places, tmp_path: Path
+) -> None:
+    """And none is made of what pip could not build again."""
+    make_wheel(places.home / "wheelhouse", "net", "2.1")
+    (project / "requirements.txt").write_text("net\n")
+    site, environment = session.site("house"), Environment(venv="requirements.txt", system_packages=True)
+    recipe = read_recipe(environment, site, project)
+    assert recipe is not None
+
+    built = build_environment(session, site, recipe)
+    locked = lock_built(session, site, environment, project, project / "requirements.lock")
+
+    assert [(pin.name, pin.version) for pin in locked.packages] == [("net", "2.1")]
+    assert "net" not in built.outer
+    with pytest.raises(UsageError, match="pins of a container"):
+        lock_built(session, site, Environment(container="docker://net"), project, tmp_path / "other.lock")
 
 
 def test_nodes_that_reach_no_index_make_it_from_wheels_that_the_laptop_sends(

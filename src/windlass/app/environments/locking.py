@@ -19,6 +19,7 @@ from windlass.edges.files import explain, save_file
 from windlass.edges.laptop_pip import Pinned, run_resolution
 from windlass.edges.site_wheels import fetch_site_python
 from windlass.edges.site_work import fetch_root
+from windlass.environments import KINDS
 from windlass.errors import EnvironmentNotFound, UsageError
 
 _HEAD = "# locked by windlass env lock"
@@ -47,8 +48,13 @@ def lock_resolved(session: Session, site: Site, environment: Environment, projec
 
 
 def lock_built(session: Session, site: Site, environment: Environment, project: Path, target: Path) -> Locked:
-    """What is in the environment that was built at the site; without sums, which only its wheels had."""
+    """What the environment that was built at the site holds itself; without sums, which only its wheels had."""
     recipe = read_recipe(environment, site, project)
+    if recipe is not None and not KINDS[recipe.kind].takes_wheels:
+        raise UsageError(
+            f"pip's pins of a {recipe.kind} would not build it again: much of it does not come from wheels",
+            hint=f"windlass env show --on {site.name} lists what is in it",
+        )
     host = session.host(site)
     built = fetch_built(host, fetch_root(host, site), recipe.id) if recipe else None
     if isinstance(built, Damaged):
@@ -61,7 +67,7 @@ def lock_built(session: Session, site: Site, environment: Environment, project: 
     pins = [
         Pinned(name=name, version=version, sha256=None)
         for name, version in sorted(built.packages.items())
-        if name not in _TOOLS
+        if name not in _TOOLS and name not in built.outer
     ]
     words = f"Python {built.python or 'unknown'} on {built.platform or 'an unknown processor'}"
     return _save(Locked(path=target, packages=tuple(pins), platform=words, source=built.id), site)

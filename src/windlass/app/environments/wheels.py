@@ -6,7 +6,7 @@ from pathlib import Path
 
 from windlass.app.environments.seen import make_reader
 from windlass.app.session import Session
-from windlass.core.environment import Recipe, choose_purge, list_modules
+from windlass.core.environment import Recipe, choose_purge, list_modules, narrow_to_nodes
 from windlass.core.run import Environment, Wheels
 from windlass.core.site import Site
 from windlass.core.toml.layers import Flag
@@ -15,7 +15,7 @@ from windlass.core.wheels.house import House, find_wheels
 from windlass.core.wheels.names import Wheel, normal_name, read_wheel_names, read_wheel_table
 from windlass.core.wheels.platform import Platform, make_platform
 from windlass.core.wheels.requirements import read_requirements
-from windlass.edges.settings import RUN_FILE, load_wanted_environment
+from windlass.edges.settings import RUN_FILE, load_spec_without_command, load_wanted_environment
 from windlass.edges.site_wheels import SitePython, SiteWheels, fetch_needs, fetch_reach, fetch_site_wheels
 from windlass.environments.venv_on_nodes import choose_wheels_of_nodes
 from windlass.errors import EnvironmentFailed, UsageError
@@ -209,6 +209,13 @@ def load_environment(session: Session, project: Path, site_name: str, flags: Seq
     if not (project / RUN_FILE).is_file() and not flags:
         return Environment()
     return load_wanted_environment(project, site_name, session.environ, flags)
+
+
+def narrow_site(session: Session, project: Path, site: Site) -> Site:
+    """To the nodes that a run of the project gets: they decide which environment is meant."""
+    if not (project / RUN_FILE).is_file():
+        return site
+    return narrow_to_nodes(site, load_spec_without_command(project, site.name, session.environ).resources)
 
 
 def override(

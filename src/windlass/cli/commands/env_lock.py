@@ -33,13 +33,13 @@ def lock(output: Output, /, file: str | None, site_name: str | None, from_built:
       windlass env lock --built --on narval     as it was built there
     """
     from windlass.app.environments.locking import lock_built, lock_resolved
-    from windlass.app.environments.wheels import load_environment, locate, override
+    from windlass.app.environments.wheels import load_environment, locate, narrow_site, override
     from windlass.app.projects import find_project_folder
 
     project, target = find_project_folder(Path.cwd(), os.environ), Path(values["target"])
     _refuse_foreign(target, force=values["force"])
     with open_session(output) as session:
-        site = session.site(read_site_name(site_name))
+        site = narrow_site(session, project, session.site(read_site_name(site_name)))
         environment = load_environment(session, project, site.name)
         if file is not None:
             project, file = locate(file, project, Path.cwd())
