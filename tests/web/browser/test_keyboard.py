@@ -43,7 +43,7 @@ def walk(page: "Page") -> tuple[list[int], list[str]]:
     return numbers, wrong
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in ("log", "log-found", "run")])
+@pytest.mark.parametrize("name", PAGES)
 def test_tab_reaches_everything_and_shows_where_one_is(visitor: Visitor, name: str) -> None:
     page = visitor.go(PAGES[name])
 
