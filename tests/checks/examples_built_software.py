@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.checks.cases import Example
-from tests.checks.code_cases import A100, V100, code_case, site_with
+from tests.checks.code_cases import A100, V100, code_case, mixed, site_with
 from windlass.core.case import Case
 from windlass.core.environment import Built, Entering, EnvironmentSeen, Recipe
 from windlass.core.site import GpuKind, Site
@@ -31,6 +31,7 @@ EXAMPLES = {
             built(site_with(GpuKind(name="b200")), with_code("torch", "sm_80", "sm_90")),
             built(A100, with_code("jax", "sm_90", "compute_90")),
             built(A100, with_code("tensorflow", "sm_86")),
+            built(mixed(GpuKind(name="v100"), GpuKind(name="a100"))),
         ),
         also_passes=(
             built(site_with(GpuKind(name="b200")), with_code("jax", "sm_90", "compute_90")),  # compiled on the spot

@@ -13,11 +13,13 @@ from tests.checks.code_cases import (
     LOADER,
     OFFLINE,
     ONE_GPU,
+    V100,
     code_case,
     pinned,
     run,
     site_with,
 )
+from tests.checks.examples_built_software import built
 from tests.checks.examples_privacy import EXAMPLES as PRIVACY
 from tests.checks.examples_software import EXAMPLES as SOFTWARE
 from tests.checks.examples_software import V100_OR_A100
@@ -89,6 +91,19 @@ def test_where_another_gpu_may_come_its_kind_is_advised() -> None:
     assert finding.severity is Severity.WARNING
     assert finding.message.endswith("; the job may get one")
     assert (finding.hint or "").startswith("--gpu a100, or ")
+
+
+def test_what_was_built_is_judged_by_the_same_rule() -> None:
+    (finding,) = findings("C323", built(V100_OR_A100))
+    (alone,) = findings("C323", built(V100))
+
+    assert (finding.severity, alone.severity) == (Severity.WARNING, Severity.ERROR)
+    assert finding.message == f"{alone.message}; the job may get one"
+    assert finding.hint == f"--gpu a100, or {alone.hint}"
+    assert alone.hint == (
+        '"torch==2.10.*" from PyPI, or "torch==2.14.*" with -i https://download.pytorch.org/whl/cu126; '
+        "then: windlass env build"
+    )
 
 
 def test_a_folder_that_each_run_has_for_itself_is_told() -> None:

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from windlass.checks.software import list_builds, soften
 from windlass.core.case import Case
+from windlass.core.environment import Built
 from windlass.core.finding import Finding, Severity
-from windlass.core.source.gpu_builds import find_last_working, format_capability
+from windlass.core.source.gpu_builds import format_capability
 from windlass.core.source.software import find_gpu_kinds
 
 _CODE = re.compile(r"(sm|compute)_(\d+)[a-z]?")
@@ -20,21 +22,25 @@ def environment_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
     built = case.environment.built if case.environment is not None else None
     if built is None or not case.plan.gpus_per_node:
         return
+    kinds = find_gpu_kinds(case)
     for framework, code in sorted(built.gpu_code.items()):
-        for kind, capability in find_gpu_kinds(case):
-            if not code or _runs_on(code, capability):
-                continue
-            yield Finding(
-                code="C323",
-                severity=Severity.ERROR,
-                message=(
-                    f"{framework} {built.packages.get(framework, '')} in {built.id} has code for {', '.join(code)}, "
-                    f"and {kind} needs sm_{capability} ({format_capability(capability)})"
-                ).replace("  ", " "),
-                hint=_advise(case, framework, capability),
-                fact=f"gpu_code in env.json of {built.id} at {case.site.name}",
-            )
-            break
+        works = [kind for kind, capability in kinds if not code or _runs_on(code, capability)]
+        wrong = next(((kind, one) for kind, one in kinds if kind not in works), None)
+        if wrong is not None:
+            found = _make_no_code(case, built, framework, *wrong)
+            yield soften(case, found, works[-1]) if works else found
+
+
+def _make_no_code(case: Case, built: Built, framework: str, kind: str, capability: int) -> Finding:
+    name = f"{framework} {built.packages.get(framework, '')}".strip()
+    return Finding(
+        code="C323",
+        severity=Severity.ERROR,
+        message=f"{name} in {built.id} has code for {', '.join(built.gpu_code[framework])}, "
+        f"and {kind} needs sm_{capability} ({format_capability(capability)})",
+        hint=_advise(case, framework, capability),
+        fact=f"gpu_code in env.json of {built.id} at {case.site.name}",
+    )
 
 
 def environment_is_for_processors_only(case: Case) -> Iterator[Finding]:
@@ -70,7 +76,5 @@ def _runs_on(code: Sequence[str], capability: int) -> bool:
 def _advise(case: Case, framework: str, capability: int) -> str:
     if framework != "torch":
         return f"a release of {framework} with code for sm_{capability}, or another kind of GPU (resources.gpu)"
-    software = case.site.software
-    own, other = find_last_working([capability], driver=software.driver, cuda=software.cuda)
-    names = [f"torch=={one.name}" for one in (own, other) if one is not None]
-    return f"{' or '.join(names)}, then: windlass env build" if names else "another kind of GPU (resources.gpu)"
+    ways = list_builds(case)
+    return f"{', or '.join(ways)}; then: windlass env build" if ways else "another kind of GPU (resources.gpu)"

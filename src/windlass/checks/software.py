@@ -51,7 +51,7 @@ def torch_has_no_kernels(case: Case) -> Iterator[Finding]:
         if has_kernels(torch.build, capability) is False:
             found = _make_no_kernels(case, "C306", torch, kind, capability)
             works = [name for name, one in kinds if has_kernels(torch.build, one)]
-            yield _soften(case, found, works[-1]) if works else found
+            yield soften(case, found, works[-1]) if works else found
             return
 
 
@@ -88,7 +88,7 @@ def driver_is_too_old(case: Case) -> Iterator[Finding]:
         code="C308",
         severity=Severity.ERROR if torch.is_exact else Severity.WARNING,
         message=f"{said}; CUDA {cuda} of torch {torch.build.name} {wants}",
-        hint=", or ".join((*_list_builds(case), "the site's module")),
+        hint=", or ".join((*list_builds(case), "the site's module")),
         fact=f"software.driver of {case.site.name}",
         where=torch.where,
     )
@@ -246,7 +246,7 @@ def _find_flash_attention(case: Case) -> Iterator[tuple[str, str, int]]:
         yield pin.where, pin.text, _TURING if is_first else _AMPERE
 
 
-def _soften(case: Case, found: Finding, kind: str) -> Finding:
+def soften(case: Case, found: Finding, kind: str) -> Finding:
     """Another kind of GPU, for which there are kernels, may come as well."""
     ways = [f"--gpu {kind}"] if case.site.rules.typed_gpus else []
     ways += [found.hint] if found.hint else []
@@ -277,12 +277,12 @@ def _advise_build(case: Case, capability: int, held: tuple[int, ...] | None, whe
     if held and capability > max(held):
         first = find_first_working(capability)
         return f'"torch>={first.name}"' if first else None
-    ways = _list_builds(case)
+    ways = list_builds(case)
     ways += [f"a build for it: {wheels}"] if wheels else []
     return ", or ".join(ways) or None
 
 
-def _list_builds(case: Case) -> list[str]:
+def list_builds(case: Case) -> list[str]:
     """The same for every finding: what has kernels for all GPUs that may come, else the oldest, and runs on the driver.
 
     A build of another index only where it is newer than PyPI's.
