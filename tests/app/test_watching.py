@@ -38,9 +38,8 @@ def wait_until(is_so: Callable[[], bool], what: str, *, within_s: float = 60.0) 
         time.sleep(0.05)
 
 
-@pytest.fixture
-def session(places: Places) -> Iterator[Session]:
-    """At a site of pocket's whose squeue writes down each time it is called."""
+def add_counted_site(places: Places) -> Path:
+    """A site of pocket's whose squeue writes down each time it is called; the folder of its programs."""
     (places.pocket / "pocket.toml").write_text("idle_s = 1\nkill_wait_s = 2\ncpus = 4\nmemory_mb = 4000\n")
     pocket, folder = ensure_bin(places.pocket), places.pocket / "counted"
     folder.mkdir()
@@ -51,15 +50,25 @@ def session(places: Places) -> Iterator[Session]:
     (folder / "squeue").chmod(0o755)
     text = f'extends = "here"\nroot = "{places.home}/root"\n[software]\nslurm_path = "{folder}"\n'
     add_site(SITE, text, find_folders(os.environ))
+    return folder
+
+
+@pytest.fixture
+def session(places: Places) -> Iterator[Session]:
+    folder = add_counted_site(places)
     with Session(folders=find_folders(os.environ), environ=os.environ) as opened:
         yield opened
-    subprocess.run([pocket / "scancel", "--me"], check=False, capture_output=True)
+    subprocess.run([folder / "scancel", "--me"], check=False, capture_output=True)
+
+
+def count_queries(places: Places) -> int:
+    log = places.pocket / "counted" / "asked"
+    return len(log.read_text().splitlines()) if log.exists() else 0
 
 
 @pytest.fixture
 def queries(session: Session, places: Places) -> Callable[[], int]:
-    log = places.pocket / "counted" / "asked"
-    return lambda: len(log.read_text().splitlines()) if log.exists() else 0
+    return lambda: count_queries(places)
 
 
 def start(session: Session, tmp_path: Path, command: str) -> RunRecord:
