@@ -38,12 +38,16 @@ def tensorboard(
     *,
     fetched: bool = False,
     on_site: bool = False,
+    on_node: bool = False,
     port: int | None = None,
     session: Session | None = None,
 ) -> Opened:
-    """The event files of runs, side by side and live. fetched: of those here already; on_site: on the login node."""
+    """The event files of runs, side by side and live.
+
+    fetched: of those here already; on_site: on the login node; on_node: in the job of the first, until it ends.
+    """
     wanted: Sequence[Run] = [runs] if isinstance(runs, str | RunRecord) else runs
-    where = Where.FETCHED if fetched else Where.SITE if on_site else None
+    where = Where.FETCHED if fetched else Where.SITE if on_site else Where.NODE if on_node else None
     wish = BoardWish(where=where, port=port)
     return open_tensorboard(_make_opener(session), [_name(one) for one in wanted], wish)
 

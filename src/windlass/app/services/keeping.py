@@ -18,7 +18,10 @@ Connect = Callable[[RunRecord, int | None], Tunnel | None]  # the port it had be
 
 
 class Keeper:
-    """show: called when something answers, and again when the port is another. look: at every turn."""
+    """show: called when something answers, and again when the port is another. look: at every turn.
+
+    judge: as for `Holder`.
+    """
 
     def __init__(
         self,
@@ -30,13 +33,23 @@ class Keeper:
         hear: Callable[[Update], None] = lambda update: None,
         look: Callable[[RunRecord], None] = lambda record: None,
         probe: Callable[[int], Seen] = probe_port,
+        judge: Callable[[Tunnel], None] = lambda tunnel: None,
+        what: str = "the tunnel",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.record = record
         self._session, self._hear, self._look, self._sleep = session, hear, look, sleep
         self._has_looked = False
         self._told_problem = ""
-        self._holder = Holder(session, record.site, lambda before: connect(self.record, before), show=show, probe=probe)
+        self._holder = Holder(
+            session,
+            record.site,
+            lambda before: connect(self.record, before),
+            show=show,
+            probe=probe,
+            judge=judge,
+            what=what,
+        )
 
     def keep(self) -> RunRecord:
         """Until the run has ended; its record. What cannot be opened the first time is an error."""

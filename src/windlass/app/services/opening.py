@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from windlass.app.services.background import Opened
 from windlass.app.services.jupyter import Access
 from windlass.app.services.keeping import Keeper
+from windlass.app.services.node_board import NodeBoard
 from windlass.app.services.tensorboard import Board, BoardWish
 from windlass.app.services.tunnels import Wish, connect
 from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
+from windlass.core.services.boards import Where
 from windlass.core.services.shaping import is_notebook
 from windlass.edges.local_ports import Answer, Seen
 from windlass.edges.tunnels import Tunnel
@@ -20,6 +22,10 @@ OpenSession = Callable[[], Session]
 def open_tensorboard(open_session: OpenSession, runs: Sequence[str], wish: BoardWish) -> Opened:
     def work(session: Session, opened: Opened) -> None:
         records = [session.store.load(run) for run in runs]
+        if wish.where is Where.NODE:
+            board = NodeBoard(session, records, wish, show=opened.show, sleep=opened.sleep)
+            _tell_end(session, board.keep())
+            return
         Board(session, records, wish, show=opened.show, sleep=opened.sleep).keep()
 
     return Opened(open_session, work)

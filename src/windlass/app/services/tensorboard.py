@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from windlass.app.fetching import find_default_folder, list_files
 from windlass.app.plans import load_plan
@@ -24,7 +25,7 @@ from windlass.edges.programs import find_program
 from windlass.edges.tunnels import RelayTunnel, Tunnel, make_session_argv
 from windlass.errors import LoginNeeded, NotFound, ServiceMissing, UsageError
 
-_FILES = "**/events.out.tfevents.*"
+FILES = "**/events.out.tfevents.*"
 _TURN_S = 2.0
 _FIRST_TURN_S = 0.3
 _LOGIN_S = 10.0
@@ -67,7 +68,7 @@ class Board:
             what="the way to TensorBoard",
         )
 
-    def keep(self) -> None:
+    def keep(self) -> NoReturn:
         """Until whoever waits (`sleep`) is interrupted. Runs that end are shown on."""
         try:
             self._tell_missing()
@@ -132,16 +133,16 @@ class Board:
             site = self._session.site(record.site)
             base = make_code_folder(record.folder, record.workdir)
             if (self.where is Where.SITE or site.is_local) and not list_files(
-                self._session.host(site), base, (_FILES,)
+                self._session.host(site), base, (FILES,)
             ).files:
                 self._tell_none(record, base)
 
     def _check_fetched(self) -> None:
-        empty = [one for one in self._records if not any(Path(self.find_folder(one)).glob(_FILES))]
+        empty = [one for one in self._records if not any(Path(self.find_folder(one)).glob(FILES))]
         if len(empty) == len(self._records):
             names = " ".join(one.run_id for one in empty)
             raise NotFound(
-                f"no event files of {names} are here: looked for {_FILES} in {self.find_folder(empty[0])}",
+                f"no event files of {names} are here: looked for {FILES} in {self.find_folder(empty[0])}",
                 hint=f"windlass tensorboard {names}   # brings them from the site",
             )
         for record in empty:
@@ -149,7 +150,7 @@ class Board:
 
     def _tell_none(self, record: RunRecord, place: str) -> None:
         later = "" if self.where is Where.FETCHED else "; they are shown when they come"
-        self._tell_once(f"run {record.run_id} has no event files: looked for {_FILES} in {place}{later}")
+        self._tell_once(f"run {record.run_id} has no event files: looked for {FILES} in {place}{later}")
 
     def _tell_once(self, words: str) -> None:
         if words not in self._told:
@@ -181,24 +182,14 @@ class Board:
         is_here = self.where is not Where.SITE
         names = [one.run_id for one in self._records]
         return {
-            "argv": [self._program] if is_here else self._make_site_argv(),
+            "argv": [self._program] if is_here else make_site_argv(self._session, self._records[0]),
             "runs": {one.run_id: self.find_folder(one) for one in self._records},
             "options": boards.make_options(self._secret, names, is_here=is_here),
             "nice": not is_here,
         }
 
-    def _make_site_argv(self) -> list[str]:
-        record = self._records[0]
-        plan, site = load_plan(self._session, record), self._session.site(record.site)
-        enters = site.software.modules_on_login or not plan.modules
-        script = boards.make_site_script(plan, enters=bool(enters))
-        return ["bash", "-lc" if plan.login_shell else "-c", script, PACKAGE]
-
     def _probe(self, local: int) -> Seen:
-        """By the word that only this one knows: another TensorBoard on that port does not pass for it."""
-        seen = probe_page(local, f"/{self._secret}/data/environment")
-        is_good = seen.answer is Answer.PAGE and seen.status == 200
-        return seen if is_good else Seen(answer=Answer.CLOSED)
+        return probe_board(local, self._secret)
 
     def _judge(self, tunnel: Tunnel) -> None:
         if not isinstance(tunnel, RelayTunnel) or not tunnel.said_bye:
@@ -210,6 +201,21 @@ class Board:
             place = self._records[0].site if is_site else "this laptop"
             install = f"windlass tensorboard {names}   # on this laptop; it needs: {INSTALL}" if is_site else INSTALL
             raise boards.make_ended(tunnel.said_bye, place, install)
+
+
+def probe_board(local: int, secret: str) -> Seen:
+    """By the word that only this one knows: another TensorBoard on that port does not pass for it."""
+    seen = probe_page(local, f"/{secret}/data/environment")
+    is_good = seen.answer is Answer.PAGE and seen.status == 200
+    return seen if is_good else Seen(answer=Answer.CLOSED)
+
+
+def make_site_argv(session: Session, record: RunRecord, *, is_node: bool = False) -> list[str]:
+    """What starts one in the environment of a run."""
+    plan, site = load_plan(session, record), session.site(record.site)
+    enters = is_node or site.software.modules_on_login or not plan.modules
+    script = boards.make_site_script(plan, enters=bool(enters))
+    return ["bash", "-lc" if plan.login_shell else "-c", script, PACKAGE]
 
 
 def choose_where(session: Session, records: Sequence[RunRecord], wanted: Where | None, *, has_program: bool) -> Where:

@@ -21,6 +21,7 @@ class Where(StrEnum):
     LAPTOP = "laptop"  # over files that are brought again and again
     FETCHED = "fetched"  # over files that are here already
     SITE = "site"  # on the login node, over the files themselves
+    NODE = "node"  # the same on the first node of a run, as a step of its job
 
 
 def make_options(secret: str, titles: Iterable[str], *, is_here: bool) -> list[str]:
@@ -37,7 +38,7 @@ def make_options(secret: str, titles: Iterable[str], *, is_here: bool) -> list[s
 
 
 def make_site_script(plan: Plan, *, enters: bool) -> str:
-    """bash on the login node: TensorBoard of the run's environment, or else whichever is on the path there.
+    """bash on the login node, or the node of a run: TensorBoard of the run's environment, or else whichever is on the path there.
 
     enters: False where the modules of the environment cannot be loaded on login nodes.
     """
