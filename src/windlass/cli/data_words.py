@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from windlass.cli.output import Output, make_printable
 from windlass.core.shell import quote
-from windlass.core.toml.writing import format_key
+from windlass.core.toml.writing import format_key, format_string
 from windlass.core.units import Unreadable, format_bytes, format_human_duration, read_memory
 from windlass.errors import DataFailed, ExitCode, UsageError
 
@@ -234,6 +234,9 @@ def show_sent(output: Output, sent: "Sent") -> None:
     output.show(sent.path)
     for line in sent.told:
         output.tell(f"note: {make_printable(line)}")
+    entry = f"[{format_key(('data', sent.name))}]"
+    if not sent.is_named:
+        entry += f" with source = {format_string(sent.path)}, because {sent.name} is another's name there"
     if sent.is_unchanged:
         output.tell(f"{sent.site} has it as it is: nothing was sent")
         return
@@ -244,7 +247,7 @@ def show_sent(output: Output, sent: "Sent") -> None:
     delta = f"; {came} new or changed, {went} replaced or removed" if sent.is_delta else ""
     output.tell(f"{what}{delta}")
     holds = f"{format_count(sent.files, 'file')}, {format_bytes(sent.bytes)}, {format_count(sent.shards, 'shard')}"
-    output.tell(f"{sent.name} at {sent.site}: {holds}; in windlass.toml: [{format_key(('data', sent.name))}]")
+    output.tell(f"{sent.name} at {sent.site}: {holds}; in windlass.toml: {entry}")
     if sent.dead_share > _MUCH_DEAD:
         output.tell(
             f"{100 * sent.dead_share:.0f} % of the packed files were replaced or removed: --anew sends it fresh"

@@ -58,6 +58,7 @@ PORTER = (
     "shards.folder",
     "shards.verifying",
     "shards.links",
+    "shards.pointers",
     "shards.told",
     "moving",
     "moving.line",

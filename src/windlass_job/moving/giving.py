@@ -6,10 +6,10 @@ import stat
 import zlib
 
 from windlass_job import disk, wire
-from windlass_job.moving.receiving import find_target
 from windlass_job.shards import told as words
 from windlass_job.shards.card import CARD
 from windlass_job.shards.links import find_inside
+from windlass_job.shards.pointers import find_target
 from windlass_job.shards.told import Told
 
 TYPE_CHECKING = False

@@ -15,6 +15,7 @@ from windlass_job import disk, wire
 from windlass_job.moving import giving, receiving
 from windlass_job.moving.line import Ended, Line
 from windlass_job.shards.card import CardDamaged
+from windlass_job.shards.pointers import find_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Porter:
     # ---- a data set that comes in
 
     def _begin(self, request: "Request") -> None:
-        self._receiving = receiving.Receiving(receiving.find_target(request["target"]), request["token"])
+        self._receiving = receiving.Receiving(find_target(request["target"]), request["token"])
         values = self._receiving.begin(request["laptop"])
         self._answer(request, values, self._receiving.load_card())
 

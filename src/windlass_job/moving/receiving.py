@@ -207,15 +207,6 @@ def _list_shards(folder: bytes) -> "Set[str]":
     return {disk.as_text(one) for one in os.listdir(folder) if one.endswith(b".tar") and is_shard(folder, one)}
 
 
-def find_target(target: str) -> bytes:
-    """Where a data set goes: ROOT/data/NAME, or where the pointer of that name says it lies."""
-    folder = disk.expand_root(target)
-    pointer = disk.read_json(folder + b".json")
-    if not os.path.isdir(folder) and pointer and isinstance(pointer.get("path"), str):
-        return disk.expand_root(pointer["path"])
-    return folder
-
-
 def remove_landing(folder: bytes) -> None:
     """Only what is a landing place of ours, and no link to elsewhere."""
     if not os.path.basename(folder).startswith(disk.as_path(wire.LANDING)):

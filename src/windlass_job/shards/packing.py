@@ -217,7 +217,7 @@ class Packing:
 
     def identify(self, shard: "ShardPlan") -> str:
         """The same for the same content, whatever the shard is called."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(b"gzip" if self.compression is not None and self.compression.pays else b"")
         for batch in self.plan.iterate_shard(shard):
             columns = [sorted(one.items()) for one in batch.columns or ()]
             # Version 2 of marshal writes equal values as equal bytes, whoever else refers to them.

@@ -10,6 +10,7 @@ from windlass_job.shards.claiming import InUse
 from windlass_job.shards.extracting import ExtractFailed
 from windlass_job.shards.folder import FileDamaged
 from windlass_job.shards.index import IndexDamaged
+from windlass_job.shards.pointers import find_target
 from windlass_job.shards.writing import PackFailed
 
 _MOST_DAMAGES = 1000
@@ -50,8 +51,8 @@ def _pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
     from windlass_job.deputy_data_changes import list_running
     from windlass_job.shards.packing import Settings, pack
 
-    target = disk.expand_root(request["target"])
-    root = os.path.dirname(os.path.dirname(target))  # ROOT/data/NAME
+    target = find_target(request["target"])
+    root = os.path.dirname(os.path.dirname(disk.expand_root(request["target"])))  # ROOT/data/NAME
     source = _open_source(request)
     disk.make_folders(os.path.dirname(target))
     settings = Settings(**request["settings"])

@@ -7,16 +7,16 @@ import hashlib
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from windlass.app.data.sending_estimate import Estimate, keep_rate, make_estimate
 from windlass.app.data.sending_jobs import ShardJob, Shipment, plan_shipment
 from windlass.app.data.sending_streams import Progress, Sender
 from windlass.app.data.sending_ways import GOES_ON, Way, open_way
-from windlass.app.data.sets import find_users
+from windlass.app.data.sets import find_set, find_users, register_set
 from windlass.app.session import Session
 from windlass.core.shell import quote
 from windlass.core.site import Site
@@ -48,6 +48,11 @@ class SendOptions:
     anew: bool = False  # all of it again, in place of what is there
     replace: bool = False  # also what came from elsewhere, where most of it would go
     kind: str = "auto"  # of the source, as `data pack` names it
+    labels: str | None = None  # this and the following: as `data pack` has them
+    nodes: int = 1
+    compress: bool = False
+    follow_links: bool = False
+    about: Mapping[str, str] = field(default_factory=dict)
     tries: int = 4  # how often a broken connection is opened again
 
 
@@ -68,6 +73,7 @@ class Sent:
     dead_share: float  # of the files in the shards: replaced or removed since
     seconds: float
     told: tuple[str, ...] = ()
+    is_named: bool = True  # its name means it at the site
 
 
 def _agree(_: Estimate) -> None:
@@ -93,7 +99,8 @@ def send(
         for attempt in range(1, max(1, options.tries) + 1):
             try:
                 with open_way(session, site, target, laptop=find_laptop_id(session)) as way:
-                    return _Sending(session, site, way, options).send(source, name, progress, decide)
+                    sent = _Sending(session, site, way, options).send(source, name, progress, decide)
+                return replace(sent, is_named=options.to is None or _give_name(session, site, name, sent.path))
             except ConnectionLost as lost:
                 if attempt >= options.tries:
                     raise ConnectionLost(lost.message, said=lost.said, hint=lost.hint, done=GOES_ON) from lost
@@ -102,6 +109,14 @@ def send(
                 session.tell(f"{lost.message}; going on in {pause_s:.0f} s")
                 time.sleep(pause_s)
     raise AssertionError("unreachable")
+
+
+def _give_name(session: Session, site: Site, name: str, path: str) -> bool:
+    """What lies elsewhere gets its name there; False where that is another's."""
+    try:
+        return register_set(session, site, name, path).set.path == path
+    except UsageError:
+        return find_set(session, site, name).set.path == path
 
 
 def is_name(word: str) -> bool:
@@ -183,8 +198,7 @@ class _Sending:
             name,
             there=there,
             known=self._known.folder if is_delta else None,
-            shard_bytes=self._options.shard_bytes,
-            kind=self._options.kind,
+            wishes=self._options,
         )
 
     def _check_source(self, shipment: Shipment, there: Card | None, source: Path, name: str) -> None:

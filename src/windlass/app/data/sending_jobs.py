@@ -7,10 +7,10 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from windlass.core.shell import quote
 from windlass.edges.host import Json
@@ -79,14 +79,32 @@ class Shipment:
         return sum(one.bytes for one in self.jobs)
 
 
-def plan_shipment(
-    source: Path, name: str, *, there: Card | None, known: Path | None, shard_bytes: int, kind: str = "auto"
-) -> Shipment:
+class Wishes(Protocol):
+    """How files become a data set, as `data pack` has it too."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def shard_bytes(self) -> int: ...
+    @property
+    def labels(self) -> str | None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def compress(self) -> bool: ...
+    @property
+    def follow_links(self) -> bool: ...
+    @property
+    def about(self) -> Mapping[str, str]: ...
+
+
+def plan_shipment(source: Path, name: str, *, there: Card | None, known: Path | None, wishes: Wishes) -> Shipment:
     """there: the card at the site; known: a folder with it and its indexes, where changes are to be sent."""
     path = os.fsencode(source)
     if is_packed(path) and not list_others(path):
+        _refuse_wishes(source, wishes)
         return _plan_packed(source, name, there)
-    return _plan_loose(source, name, there=there, known=known, shard_bytes=shard_bytes, kind=kind)
+    return _plan_loose(source, name, there=there, known=known, wishes=wishes)
 
 
 # ---- files that are packed on the way
@@ -136,13 +154,18 @@ def _shorten(told: Told) -> Json:
     return {"counts": told.counts, "examples": cut}
 
 
-def _plan_loose(
-    source: Path, name: str, *, there: Card | None, known: Path | None, shard_bytes: int, kind: str
-) -> Shipment:
+def _plan_loose(source: Path, name: str, *, there: Card | None, known: Path | None, wishes: Wishes) -> Shipment:
     try:
         before = Folder(os.fsencode(known)) if known is not None else None
-        settings = Settings(name=name, shard_bytes=shard_bytes, classes=there.classes if there is not None else ())
-        packing = plan_packing(choose_source(os.fsencode(source), kind), settings, before=before)
+        settings = Settings(
+            name=name,
+            nodes=wishes.nodes,
+            shard_bytes=wishes.shard_bytes,
+            compress=wishes.compress,
+            classes=there.classes if there is not None else (),
+            about=dict(wishes.about),
+        )
+        packing = plan_packing(_open_source(source, wishes), settings, before=before)
     except (ValueError, OSError) as problem:  # the shards' own errors are ValueErrors with words for people
         raise UsageError(f"{source} cannot be packed: {problem}", done="nothing was sent") from problem
     if not packing.count_alive():
@@ -185,7 +208,25 @@ def _plan_loose(
     )
 
 
+def _open_source(source: Path, wishes: Wishes) -> Any:
+    labels = os.fsencode(Path(wishes.labels).expanduser()) if wishes.labels else None
+    return choose_source(os.fsencode(source), wishes.kind, wishes.follow_links, labels)
+
+
 # ---- a data set that is packed already
+
+
+def _refuse_wishes(source: Path, wishes: Wishes) -> None:
+    """It goes as it is."""
+    asked = {"--labels": wishes.labels, "--compress": wishes.compress, "--follow-links": wishes.follow_links}
+    asked.update({f"--{name}": value for name, value in wishes.about.items()})
+    given = [name for name, value in asked.items() if value]
+    if given:
+        raise UsageError(
+            f"{source} is packed already: {', '.join(given)} is for what is packed on the way",
+            hint="windlass data pack takes it",
+            done="nothing was sent",
+        )
 
 
 class _PackedJob:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from windlass.cli.commands.data_options import packing_options, read_packing
 from windlass.cli.commands.data_sends import globus_login, send_otherwise, sends
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output
@@ -20,24 +21,15 @@ if TYPE_CHECKING:
     from windlass.app.data.sending_estimate import Estimate
 
 _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
-_KINDS = click.Choice(["auto", "folder", "list", "table", "tar", "zip"])
-_KIND = click.option("--source-kind", "kind", type=_KINDS, default="auto", show_default=True, help="What SOURCE is.")
 
 
 @click.command("pack")
 @click.argument("source")
 @click.argument("target", required=False)
 @click.option("--name", help="Of the data set; default: the target's, with --on the source's.")
-@click.option("--nodes", default=1, show_default=True, type=click.IntRange(1), help="Nodes that will read it at once.")
-@click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: chosen from the data and --nodes.")
-@_KIND
-@click.option("--labels", metavar="TABLE", help="A CSV of paths and labels about the files of the folder SOURCE.")
-@click.option("--compress", is_flag=True, help="Where a trial shows that it pays.")
-@click.option("--follow-links", is_flag=True, help="Also into folders that links lead to.")
+@packing_options
 @click.option("--verify", is_flag=True, help="Read what is there too, and pack again what is damaged.")
 @click.option("--anew", is_flag=True, help="All of it again, in place of what is there.")
-@click.option("--licence", help="For the card.")
-@click.option("--description", help="For the card.")
 @click.option("--dry-run", is_flag=True, help="Only count, and say what the quota would say.")
 @click.option("--on", "site_name", metavar="SITE", help="SOURCE lies at this site, and is packed there.")
 @click.option("--as-job", is_flag=True, help="With --on: in a job, for what is too much for a login node.")
@@ -145,20 +137,12 @@ def _pack_at_site(
 
 def _make_options(values: dict[str, str | int | bool | None]) -> "PackOptions":
     from windlass.app.data.packing import PackOptions
-    from windlass.cli.data_words import read_size_bytes
 
-    about = {name: str(values[name]) for name in ("licence", "description") if values[name]}
     return PackOptions(
         name=str(values["name"]) if values["name"] else None,
-        kind=str(values["kind"]),
-        labels=str(values["labels"]) if values["labels"] else None,
-        shard_bytes=read_size_bytes(values["shard_size"]),
-        nodes=int(values["nodes"] or 1),
-        compress=bool(values["compress"]),
-        follow_links=bool(values["follow_links"]),
         verify=bool(values["verify"]),
         anew=bool(values["anew"]),
-        about=about,
+        **read_packing(values),
     )
 
 
@@ -176,8 +160,7 @@ def _name_from(path: str) -> str:
 @_ON
 @click.option("--to", metavar="PATH", help="A folder at the site; default: the site's own data folder.")
 @click.option("--streams", type=click.IntRange(1, 32), help="Connections at once; default: by the way's delay.")
-@click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: chosen from the amount.")
-@_KIND
+@packing_options
 @click.option("--anew", is_flag=True, help="All of it again, in place of what is there.")
 @click.option("--replace", is_flag=True, help="Where most of a data set that came from another source would go.")
 @click.option("--background", is_flag=True, help="Go on without this terminal; `windlass data sends` tells.")
@@ -204,21 +187,21 @@ def send(
     Examples:
       windlass data send ~/imagenet --on narval
       windlass data send labels.csv --name birds --on narval
+      windlass data send ~/photos --labels ~/labels.csv --licence CC-BY-4.0 --on narval
       windlass data send packed/imagenet --on narval --background
     """
     from windlass.app.data.sending import SendOptions, check_name
     from windlass.app.data.sending import send as send_set
-    from windlass.cli.data_words import judge_told, read_size_bytes, show_sent
+    from windlass.cli.data_words import judge_told, show_sent
 
     name = name or _name_from(str(source.expanduser().absolute()))
     check_name(name)
     options = SendOptions(
         to=str(values["to"]) if values["to"] else None,
         streams=int(values["streams"]) if values["streams"] else None,
-        shard_bytes=read_size_bytes(values["shard_size"]),
         anew=bool(values["anew"]),
         replace=bool(values["replace"]),
-        kind=str(values["kind"]),
+        **read_packing(values),
     )
     with open_session(output) as session, Progress(output, "sending") as progress:
         site = session.site(read_site_name(site_name))
