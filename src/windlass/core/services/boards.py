@@ -38,7 +38,7 @@ def make_options(secret: str, titles: Iterable[str], *, is_here: bool) -> list[s
 
 
 def make_site_script(plan: Plan, *, enters: bool) -> str:
-    """bash on the login node, or the node of a run: TensorBoard of the run's environment, or else whichever is on the path there.
+    """bash at the site: TensorBoard of the run's environment, or else whichever is on the path there.
 
     enters: False where the modules of the environment cannot be loaded on login nodes.
     """
