@@ -8,13 +8,14 @@ import math
 import pickle
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from windlass.core.sweep.drawing import draw
 from windlass.core.sweep.space import Dimension, Kind
-from windlass.core.sweep.trials import TrialState
+from windlass.core.sweep.trials import Trial, TrialState
 from windlass.core.sweep.values import Value
 from windlass.core.sweep.wish import Goal, Pruner, Sampler, Sweep
 from windlass.edges.extras import make_extra_hint, make_library_hint
@@ -69,6 +70,20 @@ class Study:
         for name, value in draw(missing, seed=seed, trial=number).items():
             distribution = next(self._make_distribution(one) for one in missing if one.name == name)
             self._storage.set_trial_param(trial_id, name, distribution.to_internal_repr(value), distribution)
+
+    def add(self, trial: Trial, space: Sequence[Dimension], steps: Mapping[float, float]) -> None:
+        """One that was asked for elsewhere, with the next number. steps: what it told; how it ended is told later."""
+        found = {one.name: self._make_distribution(_widen(one, trial.values[one.name])) for one in space}
+        running = self._optuna.trial.TrialState.RUNNING
+        self._study.add_trial(
+            self._optuna.trial.create_trial(state=running, params=dict(trial.values), distributions=found)
+        )
+        for step in sorted(steps):
+            self.report(trial.number, step, steps[step])
+
+    def renew_sampler(self) -> None:
+        """Behind trials that it did not choose."""
+        self._study.sampler = self._load_sampler(self._sweep, self.count)
 
     def list_values(self) -> list[dict[str, Value]]:
         """Of each trial, by its number."""
@@ -149,6 +164,13 @@ class Study:
         if sweep.prune is Pruner.MEDIAN:
             return pruners.MedianPruner()
         return pruners.HyperbandPruner() if sweep.prune is Pruner.HYPERBAND else pruners.NopPruner()
+
+
+def _widen(dimension: Dimension, value: Value) -> Dimension:
+    """A range that was another one when this value was drawn."""
+    if dimension.kind is Kind.CHOICES:
+        return dimension
+    return replace(dimension, low=min(dimension.low, float(value)), high=max(dimension.high, float(value)))
 
 
 def sweep_key(sweep: Sweep) -> str:

@@ -12,8 +12,8 @@ import pytest
 from windlass.app.farms.looking import load_status
 from windlass.app.planning import Wanted
 from windlass.app.session import Session
-from windlass.app.sweeps.driving import Driver, open_study
 from windlass.app.sweeps.following import follow_sweep
+from windlass.app.sweeps.knowing import open_study
 from windlass.app.sweeps.looking import SweepReader
 from windlass.app.sweeps.resuming import More, resume_sweep
 from windlass.app.sweeps.starting import plan_sweep, send_sweep
@@ -199,7 +199,7 @@ def test_after_a_crash_between_asking_and_adding_nothing_is_asked_twice(session:
     reader = SweepReader(session=session, record=record)
     reader.look()
     assert reader.card is not None
-    study = open_study(session, reader.card, record)
+    study = open_study(session, reader.card)
     number, values = study.ask(list_dimensions(reader.card.sweep))  # and then the laptop dies
     with open(str(reader.card.study), "ab") as journal:
         journal.write(b'{"op_code": 4, "work')
@@ -210,7 +210,7 @@ def test_after_a_crash_between_asking_and_adding_nothing_is_asked_twice(session:
     assert seen.trials[2].values == values
     assert len(seen.trials) == 6
     assert {one.state for one in seen.trials} == {TrialState.DONE}
-    again = open_study(session, reader.card, record)
+    again = open_study(session, reader.card)
     assert (again.count, again.list_open()) == (6, frozenset())
 
 
@@ -221,7 +221,7 @@ def test_a_trial_that_was_cut_short_while_it_was_asked_for_gets_the_rest_of_its_
     reader = SweepReader(session=session, record=record)
     reader.look()
     assert reader.card is not None
-    study = open_study(session, reader.card, record)
+    study = open_study(session, reader.card)
     study.ask(list_dimensions(reader.card.sweep)[:1])
 
     seen = follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
@@ -252,12 +252,16 @@ def test_optuna_refuses_other_words_before_anything_changes(session: Session, st
     assert seen.sweep.space["x"] == "1,2"
 
 
-def test_a_study_that_is_not_here_is_told(session: Session, start: Start) -> None:
+def test_a_study_that_is_gone_is_made_anew_from_the_trials(session: Session, start: Start) -> None:
     record = start(trials=2, parallel=1)
     reader = SweepReader(session=session, record=record)
     reader.look()
     assert reader.card is not None
     Path(str(reader.card.study)).unlink()
 
-    with pytest.raises(UsageError, match="is not on this machine"):
-        Driver(session=session, reader=reader, study=open_study(session, reader.card, record))
+    seen = follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
+
+    assert [(one.params, one.value) for one in load_study(session, record).trials] == [
+        (dict(one.values), one.metric) for one in seen.trials
+    ]
+    assert len({one.values["x"] for one in seen.trials}) == 2

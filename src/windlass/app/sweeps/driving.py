@@ -7,13 +7,13 @@ for twice.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from windlass.app.farms.adding import add_tasks, make_addition
 from windlass.app.farms.steering import close_farm, stop_tasks
 from windlass.app.patience import Patience
 from windlass.app.session import Session
 from windlass.app.sweeps.keeping import PilotKeeper
+from windlass.app.sweeps.knowing import catch_up, open_study
 from windlass.app.sweeps.looking import SweepReader, make_seen
 from windlass.core.farm.values import COMMANDS
 from windlass.core.record import RunRecord
@@ -22,8 +22,7 @@ from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.trials import Trial, TrialState
 from windlass.core.sweep.wish import list_dimensions
 from windlass.edges.study import Study
-from windlass.edges.sweep_files import find_memory
-from windlass.errors import StoreError, UsageError
+from windlass.errors import StoreError
 
 _PAUSE_S = 5.0
 _PAUSE_HERE_S = 0.5
@@ -137,16 +136,6 @@ class Driver:
             )
 
 
-def open_study(session: Session, card: SweepCard, record: RunRecord) -> Study:
-    if card.study is None or not Path(card.study).exists():
-        raise UsageError(
-            f"the study of {record.run_id} is not on this machine: {card.study}",
-            hint="go on where it was begun, or copy that file here",
-        )
-    memory = find_memory(session.folders, card.token)
-    return Study(Path(card.study), card.token, card.sweep, memory=memory)
-
-
 def drive(
     session: Session,
     record: RunRecord,
@@ -156,9 +145,10 @@ def drive(
 ) -> SweepSeen:
     """Until all trials are over: then the farm is closed, and its pilots leave. Or until it was cancelled."""
     reader, patience = SweepReader(session=session, record=record), Patience(tell=session.tell)
-    patience.insist(reader.look, sleep=sleep)
+    trials = patience.insist(reader.look, sleep=sleep)
     assert reader.card is not None
-    study = open_study(session, reader.card, record)
+    study = open_study(session, reader.card)
+    catch_up(study, reader, trials)
     driver = Driver(session=session, reader=reader, study=study)
     pause_s = _PAUSE_HERE_S if session.site(record.site).is_local else _PAUSE_S
     while True:

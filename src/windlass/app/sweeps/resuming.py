@@ -8,7 +8,7 @@ from windlass.app.farms.adding import add_tasks, ensure_pilots
 from windlass.app.farms.asking import ask_farm
 from windlass.app.farms.steering import open_farm
 from windlass.app.session import Session
-from windlass.app.sweeps.driving import open_study
+from windlass.app.sweeps.knowing import open_study
 from windlass.app.sweeps.looking import SweepReader
 from windlass.app.sweeps.starting import list_trials
 from windlass.core.codec import to_json
@@ -54,7 +54,7 @@ def resume_sweep(session: Session, record: RunRecord, more: More, *, stays: bool
             raise UsageError(
                 "Optuna chooses each trial by those before it, so this program must stay", hint="without -d"
             )
-        open_study(session, card, record)  # tells before anything changes that it is not here
+        open_study(session, card)  # tells before anything changes that it cannot be read here
     if changed != card:
         _save_card(session, record, changed)
     if reader.status is not None and reader.status.is_closed:
