@@ -1,6 +1,7 @@
 """Packed data as a training sees it: a sequence of contents, by number, by name, many at once."""
 
 import errno
+import gzip
 import inspect
 import itertools
 import multiprocessing
@@ -307,6 +308,20 @@ def test_compressed_files_come_as_they_were(tmp_path: Path) -> None:
         assert [bytes(one) for one in shards.read_many([4, 2])] == [plain[4].content, plain[2].content]
         assert shards.name(3) == "t/3.txt"
         assert shards["t/3.txt"] == plain[3].content
+
+
+def test_files_that_were_compressed_before_keep_their_names(tmp_path: Path) -> None:
+    ours = File(name=b"a.txt.gz", content=compress(b"word " * 500))
+    theirs = [File(name=b"b.txt.gz", content=gzip.compress(b"theirs")), File(name=b"c.gz", content=b"no gzip")]
+    folder = write_set(tmp_path, [[ours, *theirs]])
+    card = (folder / "dataset.json").read_text()
+    (folder / "dataset.json").write_text(card.replace('"about": {}', '"about": {"compressed": "gzip"}'))
+
+    with Shards(folder) as shards:
+        assert [shards.name(number) for number in range(3)] == ["a.txt", "b.txt.gz", "c.gz"]
+        assert [shards.find(name) for name in ("a.txt", "b.txt.gz", "c.gz")] == [0, 1, 2]
+        assert [shards.find(name) for name in ("a.txt.gz", "b.txt", "c")] == [None] * 3
+        assert shards["b.txt.gz"] == theirs[0].content
 
 
 def test_more_shards_than_files_may_be_open(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.edges.places import FULL_PLACES, FullPlace, small_disk
 from tests.shards.sets import make_many, make_tree, pack_small, plain_user, read_files, read_set, read_tree
 from windlass_job.shards import told as words
+from windlass_job.shards.extracting import ExtractFailed, extract, extract_archive
 from windlass_job.shards.packing import Packing, Settings, plan_packing
 from windlass_job.shards.sources import choose_source
 from windlass_job.shards.streaming import ShardStream
@@ -117,6 +119,45 @@ def test_a_disk_that_fills_up_is_told_and_nothing_partial_is_left(tmp_path: Path
     assert not target.exists()
     pack_small(top, target)
     assert read_set(target) == read_tree(top)
+
+
+@pytest.mark.parametrize("small", FULL_PLACES)
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_a_disk_that_is_full_while_extracting_is_told_and_nothing_half_stays(
+    tmp_path: Path, is_archive: bool, small: FullPlace
+) -> None:
+    top = make_tree(tmp_path / "top", {b"%03d.bin" % number: os.urandom(200_000) for number in range(40)})
+    source = tmp_path / ("set.tar" if is_archive else "set")
+    if is_archive:
+        with tarfile.open(source, "w") as archive:
+            archive.add(top, ".")
+    else:
+        pack_small(top, source)
+
+    with small(tmp_path, size_kb=4000) as disk:
+        with pytest.raises(ExtractFailed, match="no space is left in") as raised:
+            (extract_archive if is_archive else extract)(bytes(source), bytes(disk / "out"))
+
+        assert raised.value.is_full
+        written = read_tree(disk / "out")
+        assert 0 < len(written) < 40
+        assert written.items() <= read_tree(top).items()
+
+
+def test_an_extraction_goes_on_when_there_is_room_again(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", {b"%03d.bin" % number: os.urandom(200_000) for number in range(8)})
+    pack_small(top, tmp_path / "set")
+    with small_disk(tmp_path, size_kb=3000) as disk:
+        (disk / "filler").write_bytes(bytes(2_000_000))
+        with pytest.raises(ExtractFailed):
+            extract(bytes(tmp_path / "set"), bytes(disk / "out"))
+        came = len(read_tree(disk / "out"))
+        (disk / "filler").unlink()
+
+        done = extract(bytes(tmp_path / "set"), bytes(disk / "out"))
+
+        assert (done.kept, done.files) == (came, 8 - came)
+        assert read_tree(disk / "out") == read_tree(top)
 
 
 def test_too_little_space_is_told_before_anything_is_written(tmp_path: Path) -> None:

@@ -38,8 +38,9 @@ def save(path: Path, source: Source, _: int) -> None:
             code = process.wait()
         log.seek(0)
         words = log.read().decode("utf-8", "replace").strip()
-    if "No space left on device" in words:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        if os.strerror(number) in words:
+            raise OSError(number, os.strerror(number), str(path))
     if code != 0:
         raise ConvertError(f"sqfstar ended with {code}", said=words[-2000:])
 

@@ -17,7 +17,7 @@ from windlass_job.reading import ahead, many, mapping
 from windlass_job.reading.finding import find
 from windlass_job.reading.handles import Handles, with_enough_handles
 from windlass_job.shards.card import load_card
-from windlass_job.shards.compressing import SUFFIX, restore
+from windlass_job.shards.compressing import HEAD_BYTES, SUFFIX, is_ours, restore
 from windlass_job.shards.folder import list_alive
 from windlass_job.shards.index import NO_CLASS, Index, IndexDamaged, name_index
 
@@ -150,10 +150,7 @@ class Shards:
 
     def name(self, number: int) -> str:
         """The file's path in the folder that was packed."""
-        shard, at = self.locate(number)
-        name = self.get_index(shard).get_name(at)
-        is_ours = self._is_compressed and name.endswith(SUFFIX)
-        return disk.as_text(name[: -len(SUFFIX)] if is_ours else name)
+        return disk.as_text(self._get_name(*self.locate(number)))
 
     def label(self, number: int) -> "Optional[int]":
         """The number of its class, as in `classes`; None where it has none."""
@@ -173,7 +170,7 @@ class Shards:
             for shard in reversed(range(len(self.card.shards))):
                 at = self.get_index(shard).find(stored)
                 number = None if at is None else self._count(shard, at)
-                if number is not None:
+                if number is not None and at is not None and self._get_name(shard, at) == wanted:
                     return number
         return None
 
@@ -193,6 +190,18 @@ class Shards:
         return Selection(self, _as_range(found))
 
     # ---- where they lie -----------------------------------------------------------------------------
+
+    def _get_name(self, shard: int, at: int) -> bytes:
+        """As it was before it was packed; the head of a `.gz` tells whose it is."""
+        index = self.get_index(shard)
+        name = index.get_name(at)
+        if not (self._is_compressed and name.endswith(SUFFIX)):
+            return name
+        try:
+            head = self._read_whole(shard, min(index.sizes[at], HEAD_BYTES), index.offsets[at])
+        except OSError:  # most are ours
+            return name[: -len(SUFFIX)]
+        return name[: -len(SUFFIX)] if is_ours(name, head) else name
 
     def locate(self, number: int) -> "Tuple[int, int]":
         """Which shard, and which entry of it."""

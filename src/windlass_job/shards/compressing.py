@@ -23,6 +23,7 @@ LARGEST = 64 << 20  # a file is compressed in memory; larger ones stay as they a
 _REMARK = b"windlass"
 # Magic, deflate, "a comment follows", no time, no hints, unknown system: nothing that differs from run to run.
 _HEAD = b"\x1f\x8b\x08\x10\0\0\0\0\0\xff" + _REMARK + b"\0"
+HEAD_BYTES = len(_HEAD)
 _WORTH = 0.8
 
 
