@@ -77,6 +77,12 @@ def test_the_way_back_after_entering_stays_here(house: House) -> None:
         assert not way.startswith(("//", "/\\"))
 
 
+def test_the_way_on_keeps_what_is_asked_there(house: House) -> None:
+    answer = house.get(f"/enter?token={house.keys.token}&to=%2Fruns%3Fq%3Da%2Bb%26state%3Dwaiting%2520x")
+
+    assert find_ways_on(answer.text) == {"/runs?q=a+b&amp;state=waiting%20x"}
+
+
 def test_the_way_on_is_only_an_address(house: House) -> None:
     answer = house.get(f"/enter?token={house.keys.token}&to=/%22%3E%3Cscript%3E%3Ca%20href=/&x=1")
 

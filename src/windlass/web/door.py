@@ -106,7 +106,7 @@ class Door:
             return _shut("The token in the address is not that of this server.")
         to = request.query_params.get("to", "/")
         is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
-        address = html.escape(quote(to, safe="/?&=%#.") if is_ours else "/")
+        address = html.escape(quote(to, safe="/?&=%#.+") if is_ours else "/")
         answer = HTMLResponse(_ENTERED.format(to=address))
         answer.set_cookie(self._cookie, self._keys.session, httponly=True, samesite="strict", path="/")
         return answer

@@ -21,6 +21,18 @@ def test_a_page_is_for_everybody(visitor: Visitor, name: str) -> None:
     assert visitor.hosts == {"127.0.0.1"}
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_drawing_is_seen_from_top_to_bottom(visitor: Visitor, width: int) -> None:
+    page = visitor.go(PAGES["sweep"])
+    page.set_viewport_size({"width": width, "height": 900})
+
+    cut = page.locator(".scroll:has(img)").evaluate_all(
+        "all => all.map(one => one.scrollHeight - one.clientHeight)",
+    )
+
+    assert cut == [0, 0]
+
+
 def test_the_chosen_theme_is_as_good_as_the_machines(visitor: Visitor) -> None:
     page = visitor.go("/", theme="light")
 
