@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from windlass.core.farm.sizing import Asked, PilotSize, Room, choose_size
+from windlass.core.farm.sizing import Asked, PilotSize, Room, There, choose_more, choose_size
 from windlass.core.farm.values import FarmNeeds
 from windlass.errors import PlanError
 
@@ -126,3 +126,52 @@ def test_what_nobody_knows_is_not_refused() -> None:
     made = size(100, FarmNeeds(cpus=4), Room())
 
     assert (made.slots, made.cpus) == (1, 4)
+
+
+def more(tasks: int, there: There, needs: FarmNeeds = PLAIN, asked: Asked = ASKED, room: Room = ROOM) -> PilotSize:
+    made = choose_more(tasks, needs, room, asked, there)
+    assert made is not None
+    return made
+
+
+def test_a_farm_that_grew_gets_pilots_for_what_it_has_no_place_for() -> None:
+    made = more(40, There(pilots=1, places=1))
+
+    assert (made.pilots, made.slots, made.cpus) == (1, 39, 39)
+
+
+def test_pilots_are_sized_by_what_is_left_and_by_the_time_that_takes() -> None:
+    hour = FarmNeeds(task_time=HOUR)
+
+    few, many = more(2, There(), hour), more(640, There(), hour)
+
+    assert (few.pilots, few.slots, few.time) == (1, 2, timedelta(hours=1, minutes=30))
+    assert (many.pilots, many.slots, many.time) == (10, 64, timedelta(hours=1, minutes=30))
+
+
+def test_where_there_are_places_for_all_nothing_more_is_sent() -> None:
+    assert choose_more(40, PLAIN, ROOM, ASKED, There(pilots=1, places=40)) is None
+    assert choose_more(0, PLAIN, ROOM, ASKED, There()) is None
+
+
+def test_as_many_pilots_as_the_user_said_and_no_more() -> None:
+    asked = replace(ASKED, pilots=3)
+
+    assert more(500, There(pilots=1, places=64), asked=asked).pilots == 2
+    assert choose_more(500, PLAIN, ROOM, asked, There(pilots=3, places=3)) is None
+
+
+def test_limits_of_the_site_hold_for_what_is_added() -> None:
+    room = replace(ROOM, jobs=((2, "QOS small lets 2 of your jobs run at once"),))
+
+    made = more(500, There(pilots=1, places=64), room=room)
+
+    assert (made.pilots, made.slots) == (1, 64)
+
+
+def test_one_machine_is_filled_up() -> None:
+    machine = replace(ROOM, cpus=4, is_one_machine=True)
+
+    made = more(41, There(pilots=1, places=1), room=machine)
+
+    assert (made.pilots, made.slots) == (1, 3)

@@ -2,15 +2,19 @@
 
 import secrets
 from collections.abc import Iterable
+from dataclasses import replace
 
 from windlass.app.farms.asking import ask_farm, list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.farms.pilots import start_pilot
 from windlass.app.farms.sending import pack_rows, send_pieces
+from windlass.app.plans import load_plan
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.app.shipping import send_with_contents
-from windlass.core.farm.values import FarmStatus, leave_out_ended
+from windlass.core.farm.room import find_room
+from windlass.core.farm.sizing import Asked, PilotSize, There, choose_more, read_asked
+from windlass.core.farm.values import FarmNeeds, FarmStatus, leave_out_ended, read_needs, read_status
 from windlass.core.record import RunRecord
 from windlass.edges.host import Reply
 from windlass.errors import UsageError
@@ -60,12 +64,41 @@ def make_addition() -> str:
 
 
 def ensure_pilots(session: Session, record: RunRecord, *, most: int | None = None) -> list[RunRecord]:
-    """As many as the farm wants, where tasks wait and there are less. Those that were started now."""
+    """What tasks that wait are worth, sized by what is left and what the site allows. Those that were started now.
+
+    most: so many pilots, and no more; default: as the user said when the farm began.
+    """
     # The queue first: where a pilot has ended by then, what it left is in the numbers.
     pilots = refresh_site(session, record.site, list_pilots(session, record))
     live = [one for one in pilots if not one.state.is_final]
-    status = leave_out_ended(load_status(session, record), {one.run_id for one in pilots if one.state.is_final})
-    if status.is_closed or not status.waiting:
+    told = ask_farm(session, record, "farm_look").values
+    ended = {one.run_id for one in pilots if one.state.is_final}
+    status = leave_out_ended(read_status(record.run_id, told), ended)
+    needs, asked = read_needs(told["card"]), read_asked(told["card"])
+    there = There(pilots=len(live), places=sum(_count_places(one, status, needs) for one in live))
+    if status.is_closed or not status.waiting or (most is None and there.places >= status.left):
         return []
-    wanted = min(most if most is not None else status.wanted_pilots, status.waiting)
-    return [start_pilot(session, record) for _ in range(wanted - len(live))]
+    if most is not None:
+        asked = replace(asked, pilots=most)
+    size = _choose_more(session, record, status.left, needs, asked, there)
+    return [start_pilot(session, record, size) for _ in range(size.pilots)] if size is not None else []
+
+
+def _choose_more(
+    session: Session, record: RunRecord, left: int, needs: FarmNeeds, asked: Asked, there: There
+) -> PilotSize | None:
+    """A search says only one by one what is to be tried: there is more than what is left now."""
+    site, plan = session.site(record.site), load_plan(session, record)
+    room = find_room(plan, site, session.facts(site))
+    return choose_more(max(left, asked.at_once or 0), needs, room, replace(asked, nodes=plan.nodes), there)
+
+
+def _count_places(pilot: RunRecord, status: FarmStatus, needs: FarmNeeds) -> int:
+    """As it says itself, or what it was sized for."""
+    told = sum(one.slots for one in status.pilots if one.run_id == pilot.run_id and one.is_alive)
+    if told or pilot.size is None:
+        return max(1, told)
+    fits = [pilot.size.cores // needs.cpus]
+    if needs.gpus:
+        fits.append(pilot.size.gpus // needs.gpus * needs.share)
+    return max(1, min(fits))

@@ -4,7 +4,8 @@ from windlass.app.papers import make_papers
 from windlass.app.plans import load_plan
 from windlass.app.session import Session
 from windlass.app.submitting import make_submissions, send_submission
-from windlass.core.farm.shaping import make_pilot_plan
+from windlass.core.farm.shaping import make_pilot_plan, resize_plan
+from windlass.core.farm.sizing import PilotSize
 from windlass.core.names import make_run_id
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord, RunState
@@ -15,9 +16,15 @@ from windlass.launchers import LAUNCHERS
 _NO_FILES = Manifest(files=())
 
 
-def start_pilot(session: Session, lead: RunRecord) -> RunRecord:
-    """Its code folder stays empty: tasks run in the lead's, so that all results lie in one place."""
-    plan = make_pilot_plan(load_plan(session, lead), make_run_id(lead.name, session.make_suffix()), LAUNCHERS)
+def start_pilot(session: Session, lead: RunRecord, size: PilotSize | None = None) -> RunRecord:
+    """Its code folder stays empty: tasks run in the lead's, so that all results lie in one place.
+
+    size: default: that of the lead.
+    """
+    plan = load_plan(session, lead)
+    if size is not None:
+        plan = resize_plan(plan, size, session.site(lead.site).accounting)
+    plan = make_pilot_plan(plan, make_run_id(lead.name, session.make_suffix()), LAUNCHERS)
     record = _make_record(session, lead, plan)
     papers = make_papers(record, plan, _NO_FILES)
     arguments = {

@@ -13,7 +13,7 @@ from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.core.farm.room import find_room
 from windlass.core.farm.shaping import shape_pilot
-from windlass.core.farm.sizing import Asked, PilotSize, choose_size
+from windlass.core.farm.sizing import Asked, PilotSize, choose_size, format_asked
 from windlass.core.farm.values import FarmNeeds, make_card, make_needs
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.record import RunRecord
@@ -32,6 +32,7 @@ class PlannedFarm:
     planned: Planned
     size: PilotSize
     needs: FarmNeeds
+    asked: Asked
 
 
 def start_farm(
@@ -68,7 +69,7 @@ def plan_farm(
     )
     size = _choose_size(session, wanted, spec, tasks=tasks, needs=needs, asked=asked)
     shaped = replace(wanted, shape=lambda spec: shape_pilot(spec, size))
-    return PlannedFarm(wanted=shaped, planned=plan(session, shaped), size=size, needs=needs)
+    return PlannedFarm(wanted=shaped, planned=plan(session, shaped), size=size, needs=needs, asked=asked)
 
 
 def send_farm(
@@ -84,7 +85,8 @@ def send_farm(
     packed = pack_rows(rows)
     planned = farm.planned
     root = planned.facts.root or planned.site.root
-    card = make_card(farm.needs, name=planned.spec.name, pilots=farm.size.pilots) | dict(about)
+    asked = format_asked(farm.asked)
+    card = make_card(farm.needs, name=planned.spec.name, pilots=farm.size.pilots, asked=asked) | dict(about)
 
     def lay() -> Laid:
         pieces = send_pieces(session.host(planned.site), root, packed)

@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from math import ceil
 
+from windlass.core.chain import cut_into_links
+from windlass.core.cost import count_charged
 from windlass.core.farm.sizing import PilotSize
 from windlass.core.job import make_code_folder
 from windlass.core.launch import Launcher
 from windlass.core.plan import Plan
 from windlass.core.run import Checkpoint, Resources, RunSpec
 from windlass.core.shell import quote
+from windlass.core.site import Accounting
+from windlass.core.size import Size
+from windlass.core.spending.own import count_allowed_s
 from windlass_job import wire
 
 STOP_SIGNAL = "TERM"
@@ -82,3 +88,37 @@ def make_pilot_plan(lead: Plan, run_id: str, launchers: Mapping[str, Launcher]) 
     )
     launcher = launchers[plan.launcher]
     return replace(plan, argv=launcher.make_argv(plan), launch_env=dict(sorted(launcher.make_env(plan).items())))
+
+
+def resize_plan(plan: Plan, size: PilotSize, accounting: Accounting) -> Plan:
+    """A pilot of the same farm, in the same place, for another number of tasks at once and another time."""
+    share = size.cpus / plan.cpus_per_task
+    total = size.time or plan.total_time
+    links = cut_into_links(total, plan.link_time if plan.links > 1 else plan.link_limit, plan.notice)
+    taken = plan.size and _resize(plan.size, plan.nodes * size.gpus, 1.0 if plan.exclusive else share)
+    dearer = _compare(taken, plan, accounting)
+    one_link = plan.cost.one_link * (links.time / plan.link_time) * dearer
+    return replace(
+        plan,
+        cpus_per_task=size.cpus,
+        threads=size.cpus if plan.threads == plan.cpus_per_task else plan.threads,
+        gpus_per_node=size.gpus,
+        memory_mb=size.memory_mb or (plan.memory_mb and ceil(plan.memory_mb * share)),
+        links=links.count,
+        link_time=links.time,
+        total_time=total,
+        size=taken,
+        cost=replace(plan.cost, one_link=one_link, whole=one_link * links.count),
+        allowed_s=count_allowed_s(plan.limits, taken, accounting),
+    )
+
+
+def _resize(size: Size, gpus: int, share: float) -> Size:
+    return replace(size, cores=ceil(size.cores * share), gpus=gpus, billing=size.billing * share)
+
+
+def _compare(taken: Size | None, plan: Plan, accounting: Accounting) -> float:
+    """How many times what the old one costs for an hour."""
+    accounting = replace(accounting, unit=plan.cost.unit)
+    before = count_charged(plan.size, accounting) if plan.size is not None else 0
+    return count_charged(taken, accounting) / before if taken is not None and before else 1.0

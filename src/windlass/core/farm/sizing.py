@@ -1,8 +1,9 @@
 """How many pilots, how large and how long: from what tasks need and what a site gives. Each choice with its reason."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from windlass.core.farm.values import FarmNeeds
 from windlass.core.plan import Reason
@@ -40,6 +41,31 @@ class Asked:
     nodes: int | None = None  # of one pilot
     time: timedelta | None = None  # of one pilot, all its links
     at_once: int | None = None  # no more tasks run at the same time
+
+
+def format_asked(asked: Asked) -> dict[str, Any]:
+    """For the farm's card: it holds for pilots that come later too."""
+    time_s = asked.time.total_seconds() if asked.time else None
+    return {"pilots": asked.pilots, "nodes": asked.nodes, "time_s": time_s, "at_once": asked.at_once}
+
+
+def read_asked(card: Mapping[str, Any]) -> Asked:
+    told = card.get("asked") or {"pilots": card.get("pilots")}
+    time_s = told.get("time_s")
+    return Asked(
+        pilots=told.get("pilots"),
+        nodes=told.get("nodes"),
+        time=timedelta(seconds=time_s) if time_s else None,
+        at_once=told.get("at_once"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class There:
+    """Pilots that wait or run already, and how many tasks they can run at once."""
+
+    pilots: int = 0
+    places: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +113,24 @@ def choose_size(tasks: int, needs: FarmNeeds, room: Room, asked: Asked) -> Pilot
         Reason(field="pilot's time", value=format_human_duration(time), why=time_why),
     )
     return replace(size, time=time, reasons=reasons)
+
+
+def choose_more(tasks: int, needs: FarmNeeds, room: Room, asked: Asked, there: There) -> PilotSize | None:
+    """What is to be sent for so many tasks that are left, beside what is there; None: nothing."""
+    if tasks <= 0:
+        return None
+    whole = choose_size(tasks, needs, room, asked)
+    if asked.pilots is not None:
+        return _cut_pilots(whole, min(whole.pilots, tasks) - there.pilots)
+    missing = min(whole.at_once, tasks) - there.places
+    if missing <= 0:
+        return None
+    part = choose_size(missing, replace(needs, task_time=None), room, replace(asked, at_once=None))
+    return replace(part, time=whole.time)
+
+
+def _cut_pilots(size: PilotSize, pilots: int) -> PilotSize | None:
+    return replace(size, pilots=pilots) if pilots > 0 else None
 
 
 def count_slots(needs: FarmNeeds, room: Room) -> int | None:

@@ -44,11 +44,31 @@ def make_needs(farm: Farm) -> FarmNeeds:
     )
 
 
-def make_card(needs: FarmNeeds, *, name: str, pilots: int) -> dict[str, Any]:
-    """As pilots read it: farm/card.json."""
+def read_needs(card: Mapping[str, Any]) -> FarmNeeds:
+    """What `make_card` wrote."""
+    return FarmNeeds(
+        cpus=card.get("cpus") or 1,
+        gpus=card.get("gpus") or 0,
+        memory_mb=card.get("memory_mb") or 0,
+        share=card.get("share") or 1,
+        retries=card.get("retries") or 0,
+        task_time=_read_time(card.get("task_s")),
+        task_limit=_read_time(card.get("task_limit_s")),
+        linger=_read_time(card.get("linger_s")) or timedelta(),
+        output_limit=card.get("output_limit"),
+    )
+
+
+def _read_time(seconds: float | None) -> timedelta | None:
+    return timedelta(seconds=seconds) if seconds else None
+
+
+def make_card(needs: FarmNeeds, *, name: str, pilots: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """As pilots read it: farm/card.json. asked: what the user said himself of pilots, for those that come later."""
     return {
         "name": name,
         "pilots": pilots,
+        "asked": dict(asked),
         "cpus": needs.cpus,
         "gpus": needs.gpus,
         "memory_mb": needs.memory_mb,
