@@ -99,7 +99,7 @@ def test_a_set_that_is_sent_elsewhere_has_its_name(session: Session, site: Site,
     assert send(session, site, source, "tox").is_unchanged
 
 
-def test_a_name_that_is_anothers_stays_so(session: Session, site: Site, source: Path, tmp_path: Path) -> None:
+def test_a_name_of_another_set_stays_so(session: Session, site: Site, source: Path, tmp_path: Path) -> None:
     send(session, site, source, "tox")
 
     sent = send(session, site, source, "tox", options=SendOptions(to=str(tmp_path / "project/tox")))
