@@ -10,11 +10,13 @@ from windlass.core.facts import SeenQuota
 from windlass.core.gauges.series import NodeGauges
 from windlass.core.logins import LoginEnd
 from windlass.core.record import RunState
+from windlass.core.services.shaping import make_jupyter_command
 from windlass.core.watching.alarms import ALARMS, Watched, WatchedRun, WatchedSite, find_alarms
 from windlass.core.watching.looks import Look
 
 NOW = 100_000.0
 RUNNING = replace(RECORD, state=RunState.RUNNING, started=NOW - 7200)
+NOTEBOOK = replace(RUNNING, command=make_jupyter_command(idle=None, listen="loopback", folder=None))
 BUSY = NodeGauges(node="n1", seconds=900, gpus=4, gpu_utilisation=80.0)
 END = LoginEnd(what="certificate", until=NOW + 7200)
 OVER = LoginEnd(what="certificate", until=NOW - 1)
@@ -41,6 +43,16 @@ EXAMPLES = {
     "silent-log": [
         (run(log_changed=NOW - 3600), "nothing in its log for 1 h"),
         (run(log_changed=None), "nothing in its log for 2 h"),
+    ],
+    "left-notebook": [
+        (
+            run(record=NOTEBOOK, attended=NOW - 720),
+            "nobody on this machine has had this notebook open for 12 min, and its job goes on",
+        ),
+        (
+            run(record=NOTEBOOK),
+            "nobody on this machine has had this notebook open for 2 h, and its job goes on",
+        ),
     ],
     "nan-loss": [(run(metrics={"val/Loss": math.nan}), "val/Loss is nan: the training has broken down")],
     "broken-chain": [
@@ -72,6 +84,12 @@ EXAMPLES = {
     ],
 }
 NEAR_MISSES = {
+    "left-notebook": [
+        run(record=NOTEBOOK, attended=NOW - 30),
+        run(record=replace(NOTEBOOK, started=NOW - 100)),
+        run(record=replace(NOTEBOOK, state=RunState.DONE)),
+        run(),
+    ],
     "idle-gpu": [
         run(gauges=(BUSY,)),
         run(gauges=(replace(BUSY, gpu_utilisation=1.0, seconds=300),)),
@@ -82,6 +100,7 @@ NEAR_MISSES = {
         run(log_changed=NOW - 1700),
         run(log_changed=NOW - 9000, record=RECORD),
         run(log_changed=NOW - 9000, record=replace(RUNNING, farm="lead")),
+        run(log_changed=NOW - 9000, record=NOTEBOOK, attended=NOW),
     ],
     "nan-loss": [run(metrics={"loss": 3.0}), run(metrics={"accuracy": math.nan})],
     "broken-chain": [run(record=replace(RUNNING, link=2, links=3, links_needed=1)), run(record=RECORD)],

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from windlass.app.following import Update, follow
+from windlass.app.services.attending import attend
 from windlass.app.services.holding import OUT_OF_REACH, Holder
 from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
@@ -87,6 +88,7 @@ class Keeper:
             self._hear(update)
 
     def _turn(self, seconds: float) -> None:
+        attend(self._session, self.record)
         if self.record.state is RunState.RUNNING:
             self._holder.turn()
         else:

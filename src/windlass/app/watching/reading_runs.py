@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from windlass.app.services.attending import find_attended
 from windlass.app.watching.lately import load_lately
 from windlass.app.watching.watch import Watch
 from windlass.core.codec import from_json
@@ -73,6 +74,7 @@ class RunReader:
         metrics = self.load_metrics(record.run_id, index)
         return WatchedRun(
             record=record,
+            attended=find_attended(self._watch.session, record),
             log_changed=max(logs, default=None),
             gauges=self.load_gauges(record.run_id, index),
             metrics={name: metric.last for name, metric in metrics.items() if metric.last is not None},

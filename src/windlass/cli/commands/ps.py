@@ -11,7 +11,7 @@ from windlass.app.session import Session
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
 from windlass.cli.rows import PS_HEAD, make_row
-from windlass.core.record import LIVE, RunRecord
+from windlass.core.record import LIVE, RunRecord, RunState
 
 if TYPE_CHECKING:
     from windlass.core.farm.values import FarmStatus
@@ -44,12 +44,18 @@ def command(
         states = LIVE if live else ()
         records = list_runs(session.store, limit=None if show_all else limit, site=site_name, states=states)
         counts = {} if cached else _count_farms(output, session, records, stale)
+        left = _find_left(session, records)
         why_none = "" if records else _explain_none(session, site_name, live=live)
     if output.as_json:
         output.show_json({"runs": records, "stale": stale, "farms": counts})
     elif records:
         now = time.time()
         output.show_table(PS_HEAD, [make_row(one, now, farm=counts.get(one.run_id)) for one in records])
+        for run_id in left:
+            output.tell(
+                f"nobody on this machine has notebook {run_id} open, and its job goes on; "
+                f"come back: windlass jupyter {run_id}     stop it: windlass cancel {run_id}"
+            )
     else:
         output.tell(why_none)
 
@@ -67,6 +73,15 @@ def _explain_none(session: Session, site_name: str | None, *, live: bool) -> str
     if damaged is not None:
         return f"no runs are known: the list before is damaged and lies in {damaged.name}; {REFILL}"
     return "no runs yet; start one with: windlass run"
+
+
+def _find_left(session: Session, records: tuple[RunRecord, ...]) -> list[str]:
+    """Notebooks that run with nobody at them."""
+    if not any(one.state is RunState.RUNNING for one in records):
+        return []
+    from windlass.app.services.attending import find_left
+
+    return [one.run_id for one in find_left(session, records)]
 
 
 def _count_farms(

@@ -10,7 +10,9 @@ from windlass.core.gauges.idleness import tell_idle
 from windlass.core.gauges.series import NodeGauges
 from windlass.core.logins import LoginEnd
 from windlass.core.record import RunRecord, RunState
+from windlass.core.services.shaping import is_notebook
 from windlass.core.units import format_bytes, format_seconds
+from windlass.core.watching.attendance import count_left_s, is_left
 from windlass.core.watching.looks import NEVER, Look
 
 _SILENT_AFTER_S = 1800.0
@@ -39,6 +41,7 @@ class WatchedRun:
     """One run as far as alarms look at it."""
 
     record: RunRecord
+    attended: float | None = None  # when this laptop had a way to it open last; None: never
     log_changed: float | None = None  # when its newest log grew last; None: not known
     gauges: tuple[NodeGauges, ...] = ()  # of the last part of it
     metrics: Mapping[str, float] = field(default_factory=dict)  # the last value of each
@@ -77,12 +80,21 @@ def idle_gpu(watched: Watched) -> Iterator[Alarm]:
 def silent_log(watched: Watched) -> Iterator[Alarm]:
     """A run that has printed nothing for half an hour: it may hang."""
     for run in _list_running(watched):
-        if run.record.farm is not None:
-            continue  # a pilot says little, and what its tasks print lies elsewhere
+        if run.record.farm is not None or is_notebook(run.record.command):
+            continue  # a pilot says little, and what its tasks print lies elsewhere; a notebook has a rule of its own
         since = run.log_changed if run.log_changed is not None else run.record.started
         if since is not None and watched.now - since > _SILENT_AFTER_S:
             said = f"nothing in its log for {format_seconds(watched.now - since)}"
             yield _about(run, "silent-log", said, urgency=Urgency.NOW, verb="explain")
+
+
+def left_notebook(watched: Watched) -> Iterator[Alarm]:
+    """A notebook that runs while nobody has it open: its tab or terminal was closed, and its job forgotten."""
+    for run in watched.runs:
+        if is_left(run.record, run.attended, watched.now):
+            left = format_seconds(count_left_s(run.record, run.attended, watched.now))
+            words = f"nobody on this machine has had this notebook open for {left}, and its job goes on"
+            yield _about(run, "left-notebook", words, verb="jupyter")
 
 
 def nan_loss(watched: Watched) -> Iterator[Alarm]:
@@ -142,6 +154,7 @@ def login(watched: Watched) -> Iterator[Alarm]:
 ALARMS: Mapping[str, Callable[[Watched], Iterator[Alarm]]] = {
     "idle-gpu": idle_gpu,
     "silent-log": silent_log,
+    "left-notebook": left_notebook,
     "nan-loss": nan_loss,
     "broken-chain": broken_chain,
     "budget": budget,
