@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.cluster.cluster import wait_until
 from tests.job.small_lab import make_small_lab
 from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
+from windlass.edges.local_ports import find_free_port
 from windlass.edges.ssh_host import SshHost
 from windlass_job import wire
 
@@ -99,10 +101,15 @@ def test_the_real_one_on_a_node_of_its_own_network(session: Session, site_name: 
     (project / "windlass.toml").write_text(f'{SETTINGS}[environment]\nvenv = "{find_services()}"\n')
     host = session.host(session.site(site_name))
     assert isinstance(host, SshHost)
-    with foreground(
-        *("jupyter", "--on", site_name, "--gpus", "1", "--time", "10m", "--memory", "1G", "--idle", "12s"), cwd=project
-    ) as lab:
+    taken = find_free_port()
+    size = ("--gpus", "1", "--time", "10m", "--memory", "1G", "--idle", "12s", "--port", str(taken))
+    with (
+        socket.create_server(("127.0.0.1", taken)),
+        foreground("jupyter", "--on", site_name, *size, cwd=project) as lab,
+    ):
         address, token = lab.wait_for_address(), read_token(lab)
+        assert f"port {taken} of this machine is taken" in lab.said
+        assert f":{taken}/" not in address
         status, page = get_page(address)
         assert (status, b"JupyterLab" in page) == (200, True)
         assert get_page(address.replace(token, "wrong"))[1].count(b"Password or token") > 0
@@ -111,7 +118,8 @@ def test_the_real_one_on_a_node_of_its_own_network(session: Session, site_name: 
         kernel = ask(f"{base}/api/kernels", token, b"{}")
         assert [one["id"] for one in ask(f"{base}/api/kernels", token)] == [kernel["id"]]
         record = load_run(session)
-        assert find_node(kernel["id"]) == record.nodes or record.nodes is None
+        assert find_node(kernel["id"]) == record.nodes
+        check_another_token_is_told(record)
 
         before = len(lab.lines)
         subprocess.run(["pkill", "-9", "-f", f"ControlPath={host.master.path}.*-N"], check=True)
@@ -125,6 +133,18 @@ def test_the_real_one_on_a_node_of_its_own_network(session: Session, site_name: 
     assert record.state is RunState.DONE
     kept = subprocess.run(["grep", "-rl", token, record.folder], capture_output=True, text=True, check=False).stdout
     assert kept == ""
+
+
+def check_another_token_is_told(record: RunRecord) -> None:
+    """Its file says another word than the notebook knows, as after a restart by hand."""
+    file = Path(record.folder, wire.SERVICE, wire.SERVICE_TOKEN)
+    good = file.read_text()
+    file.write_text("another")
+    with foreground("jupyter", record.run_id) as refused:
+        assert refused.wait() == 1
+    assert "refuses its token (403)" in refused.said
+    assert f"windlass cancel {record.run_id}" in refused.said
+    file.write_text(good)
 
 
 def ask(address: str, token: str, content: bytes | None = None) -> Any:

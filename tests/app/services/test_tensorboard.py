@@ -77,6 +77,11 @@ def find_flags(pid: str) -> Path:
     return Path(flags)
 
 
+def see_flags(pid: str) -> Path:
+    """As that process sees them: a node of the cluster has a /tmp of its own."""
+    return Path(f"/proc/{pid}/root{find_flags(pid)}")
+
+
 def find_own_board(address: str) -> str:
     """The process whose options hold the word of this address."""
     word = address.rstrip("/").rpartition("/")[2]
@@ -86,7 +91,7 @@ def find_own_board(address: str) -> str:
 
 def has_word(pid: str, word: str) -> bool:
     try:
-        return f"path_prefix=/{word}" in find_flags(pid).read_text()
+        return f"path_prefix=/{word}" in see_flags(pid).read_text()
     except (OSError, ValueError):  # one of another test, which has just ended
         return False
 
@@ -141,7 +146,7 @@ def check_only_its_user_gets_in(address: str) -> None:
     base, word = re.fullmatch(r"(http://127.0.0.1:\d+/)([\w-]{32})/", address).groups()  # type: ignore[union-attr]
     assert get_page(base)[0] == get_page(f"{base}data/environment")[0] == get_page(f"{base}x{word}/")[0] == 404
     board = find_own_board(address)
-    folder = find_flags(board).parent
+    folder = see_flags(board).parent
     assert folder.stat().st_mode & 0o777 == 0o700
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -51,10 +51,12 @@ class Access:
         self._session, self._tell = session, tell
         self._wanted, self._is_named = wanted or LOCAL_PORT, wanted is not None
         self._warned = ""
+        self._run = ""
         self.token = ""
         self.card: Card | None = None
 
     def connect(self, record: RunRecord, before: int | None) -> Tunnel | None:
+        self._run = record.run_id
         card = self._load(record)
         if card is None or card.port is None or card.state != "ready":
             return None
@@ -76,7 +78,7 @@ class Access:
         if seen.status in _FORBIDDEN:
             raise ServiceFailed(
                 f"something answers on the port of this notebook, but refuses its token ({seen.status})",
-                hint="windlass cancel RUN, then start another",
+                hint=f"windlass cancel {self._run}, then start another",
                 done="the job goes on",
             )
         is_good = seen.answer is Answer.PAGE and seen.status == 200
