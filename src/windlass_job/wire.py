@@ -86,6 +86,7 @@ ENV_POCKET_JOB = "WINDLASS_POCKET_JOB"  # only in jobs of pocket, whose nodes ar
 ENV_HOST_SUFFIX = "WINDLASS_HOST_SUFFIX"  # the site's: behind the name of a host it names the fast network
 ENV_DATA = "WINDLASS_DATA_"  # and the name of the data in capitals: where this node reads it; see make_data_variable
 ENV_PACKED = "WINDLASS_PACKED_ENV"  # the one file of the environment that every node unpacks for itself
+ENV_OWN_ENV = "WINDLASS_OWN_ENV"  # of `build = "node"`: the folder of the venv on every node, which the agent removes
 ENV_NODE_DIR = "WINDLASS_NODE_DIR"  # a folder on the node's own disk that is this job's; set by the agent
 ENV_NETWORK_TESTED = "WINDLASS_NETWORK_TESTED"  # the nodes of this job have proved that they can talk
 ENV_ATTEMPT = "WINDLASS_ATTEMPT"  # which start of this link; set by the agent

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from windlass.checks.software import list_builds, soften
 from windlass.core.case import Case
 from windlass.core.environment import Built
 from windlass.core.finding import Finding, Severity
+from windlass.core.source.gpu_advice import list_builds, soften
 from windlass.core.source.gpu_builds import format_capability
 from windlass.core.source.software import find_gpu_kinds
 

@@ -2,20 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.run import BuildPlace
+from windlass.core.source.gpu_advice import list_builds, soften
 from windlass.core.source.gpu_builds import (
     NEEDS_GLIBC_2_28,
     find_first_working,
-    find_last_working,
     find_oldest_driver,
     format_capability,
     has_kernels,
     runs_on,
-    tag_of,
 )
 from windlass.core.source.pins import find_pins, read_version
 from windlass.core.source.reach import look_at_code
@@ -24,7 +22,6 @@ from windlass.core.source.software import Torch, find_gpu_kinds, find_node_types
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64", "ppc64le": "ppc64le"}
 _LONGEST_NAME = 300
 _TURING, _AMPERE = 75, 80
-_INDEX = "https://download.pytorch.org/whl/"
 
 
 def torch_has_no_kernels(case: Case) -> Iterator[Finding]:
@@ -246,14 +243,6 @@ def _find_flash_attention(case: Case) -> Iterator[tuple[str, str, int]]:
         yield pin.where, pin.text, _TURING if is_first else _AMPERE
 
 
-def soften(case: Case, found: Finding, kind: str) -> Finding:
-    """Another kind of GPU, for which there are kernels, may come as well."""
-    ways = [f"--gpu {kind}"] if case.site.rules.typed_gpus else []
-    ways += [found.hint] if found.hint else []
-    message = f"{found.message}; the job may get one"
-    return replace(found, severity=Severity.WARNING, message=message, hint=", or ".join(ways) or None)
-
-
 def _make_no_kernels(case: Case, code: str, torch: Torch, kind: str, capability: int) -> Finding:
     wheels = (gpu.wheels if (gpu := case.site.gpu(kind)) else None) or None
     # The site names builds of somebody's for this GPU: those may be meant.
@@ -280,23 +269,6 @@ def _advise_build(case: Case, capability: int, held: tuple[int, ...] | None, whe
     ways = list_builds(case)
     ways += [f"a build for it: {wheels}"] if wheels else []
     return ", or ".join(ways) or None
-
-
-def list_builds(case: Case) -> list[str]:
-    """The same for every finding: what has kernels for all GPUs that may come, else the oldest, and runs on the driver.
-
-    A build of another index only where it is newer than PyPI's.
-    """
-    software = case.site.software
-    kinds = [capability for _, capability in find_gpu_kinds(case)]
-    for capabilities in (kinds, kinds[:1]):
-        own, other = find_last_working(capabilities, driver=software.driver, cuda=software.cuda)
-        if own or other:
-            break
-    ways = [f'"torch=={own.name}.*" from PyPI'] if own else []
-    if other and other.cuda and (own is None or other.version > own.version):
-        ways.append(f'"torch=={other.version[0]}.{other.version[1]}.*" with -i {_INDEX}{tag_of(other.cuda)}')
-    return ways
 
 
 def _find_named_architecture(case: Case, node: str) -> str | None:

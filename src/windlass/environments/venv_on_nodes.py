@@ -46,7 +46,8 @@ def make_on_nodes(recipe: Recipe, path: str, site: Site, files: Mapping[str, str
         f"windlass_local={quote_with_variables(local)}",
         '[ -n "$SLURM_JOB_ID" ] || windlass_local=$windlass_made',
         # Of this job alone, also where the disk is not: another one would fill the same folder.
-        f'windlass_env="${{windlass_local:-${{TMPDIR:-/tmp}}}}/windlass-${{SLURM_JOB_ID:-0}}/{name}"',
+        f'export {wire.ENV_OWN_ENV}="${{windlass_local:-${{TMPDIR:-/tmp}}}}/windlass-${{SLURM_JOB_ID:-0}}"',
+        f'windlass_env="${wire.ENV_OWN_ENV}/{name}"',
         "windlass_each=()",
         '[ "${SLURM_JOB_NUM_NODES:-1}" = 1 ] ||',
         '  windlass_each=(srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1)',

@@ -18,6 +18,7 @@ from windlass_job.agent import replanning, taking
 from windlass_job.agent.environment import make_environment
 from windlass_job.agent.gpus import tell_missing
 from windlass_job.agent.judging import Judge
+from windlass_job.agent.own_environment import remove_own_environment
 from windlass_job.agent.report import Report, list_modules
 from windlass_job.agent.samplers import Samplers
 from windlass_job.agent.spending import Spending
@@ -298,11 +299,18 @@ class Agent:
         self._report.put(outcome, is_last=is_verdict, ended=time.time(), **values)
         self._recorder.event(wire.LINK_ENDED, outcome=outcome)
         self._report.flush(self._report.get_last_s() if is_verdict else None)
+        self._leave_nodes_clean()
         self._see_to_next_links(outcome)
         self._report.flush()
         if self._samplers is not None:
             self._samplers.leave()
         return leave_with
+
+    def _leave_nodes_clean(self) -> None:
+        """Of what the batch script made there before us."""
+        problem = remove_own_environment(self._env, is_hurried=self.signals.is_cancelled)
+        if problem:
+            self._recorder.note("the environment stays on the disks of the nodes: " + problem)
 
     def _see_to_next_links(self, outcome: str) -> None:
         """When the status is written: whatever happens here, the laptop knows how this link ended."""

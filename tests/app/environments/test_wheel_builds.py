@@ -145,6 +145,7 @@ def test_nodes_that_reach_no_index_make_it_from_wheels_that_the_laptop_sends(
     said = api.logs(api.wait(record, session=session), session=session).decode()
 
     assert f"trained with 2.1 {local}/windlass-{record.job_id}/windlass-venv-" in said
+    assert not list(local.iterdir())  # nobody else cleans the disks of these nodes
 
 
 def test_a_job_that_reaches_no_index_builds_it_from_wheels_that_the_laptop_sends(

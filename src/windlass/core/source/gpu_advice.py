@@ -1,0 +1,35 @@
+"""What to write where a build of PyTorch does not fit the GPUs, and how sure a finding about them is."""
+
+from dataclasses import replace
+
+from windlass.core.case import Case
+from windlass.core.finding import Finding, Severity
+from windlass.core.source.gpu_builds import find_last_working, tag_of
+from windlass.core.source.software import find_gpu_kinds
+
+_INDEX = "https://download.pytorch.org/whl/"
+
+
+def soften(case: Case, found: Finding, kind: str) -> Finding:
+    """Another kind of GPU, for which there are kernels, may come as well."""
+    ways = [f"--gpu {kind}"] if case.site.rules.typed_gpus else []
+    ways += [found.hint] if found.hint else []
+    message = f"{found.message}; the job may get one"
+    return replace(found, severity=Severity.WARNING, message=message, hint=", or ".join(ways) or None)
+
+
+def list_builds(case: Case) -> list[str]:
+    """The same for every finding: what has kernels for all GPUs that may come, else the oldest, and runs on the driver.
+
+    A build of another index only where it is newer than PyPI's.
+    """
+    software = case.site.software
+    kinds = [capability for _, capability in find_gpu_kinds(case)]
+    for capabilities in (kinds, kinds[:1]):
+        own, other = find_last_working(capabilities, driver=software.driver, cuda=software.cuda)
+        if own or other:
+            break
+    ways = [f'"torch=={own.name}.*" from PyPI'] if own else []
+    if other and other.cuda and (own is None or other.version > own.version):
+        ways.append(f'"torch=={other.version[0]}.{other.version[1]}.*" with -i {_INDEX}{tag_of(other.cuda)}')
+    return ways
