@@ -8,6 +8,7 @@ from pathlib import Path
 import optuna
 import pytest
 
+from windlass.app.farms.adding import add_tasks
 from windlass.app.planning import Wanted
 from windlass.app.refreshing import rebuild
 from windlass.app.session import Session
@@ -16,13 +17,14 @@ from windlass.app.sweeps.knowing import open_study
 from windlass.app.sweeps.looking import SweepReader, find_sweep
 from windlass.app.sweeps.resuming import More, resume_sweep
 from windlass.app.sweeps.starting import plan_sweep, send_sweep
-from windlass.core.farm.values import FarmNeeds
+from windlass.core.farm.rows import Task, make_row
+from windlass.core.farm.values import COMMANDS, FarmNeeds
 from windlass.core.record import RunRecord
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.trials import TrialState
 from windlass.core.sweep.wish import Method, Pruner, Sweep, list_dimensions
 from windlass.edges.sweep_files import find_journal
-from windlass.errors import UsageError
+from windlass.errors import StoreError, UsageError
 
 pytestmark = pytest.mark.parametrize("session", ["here"], indirect=True)
 
@@ -141,3 +143,14 @@ def test_a_study_that_went_another_way_is_told(
     Path(caught.value.hint.split()[1].rstrip(";")).unlink()
     assert follow(session, record).is_over
     assert len(load_trials(session, record)) == 8
+
+
+def test_who_searches_while_another_adds_is_told(session: Session, record: RunRecord) -> None:
+    resume_sweep(session, record, More(trials=6))
+    rows = [make_row(Task(command="true", values={"x": "0.5", "kind": "good"}))]
+
+    def add(_: float) -> None:
+        add_tasks(session, record, rows, COMMANDS)
+
+    with pytest.raises(StoreError, match="somebody else adds trials"):
+        follow_sweep(session, record, show=lambda _: None, sleep=add)

@@ -59,6 +59,7 @@ class Driver:
         trials = self.reader.look()
         card = self.reader.card
         assert card is not None
+        self._refuse_others(len(trials) > self.study.count)
         left = self.study.list_open()
         if card.sweep.prune is not None:
             self._report(trials, left)
@@ -129,10 +130,15 @@ class Driver:
             return
         added = add_tasks(self.session, self.reader.record, one.rows, COMMANDS, name=one.name)
         self._addition = None
-        if added.start != one.first:
+        self._refuse_others(added.start != one.first)
+
+    def _refuse_others(self, is_other: bool) -> None:
+        """Numbers of trials and tasks would part."""
+        if is_other:
+            name = self.reader.record.run_id
             raise StoreError(
-                f"somebody else added tasks to {self.reader.record.run_id}: its trials have other numbers now",
-                hint="begin another sweep",
+                f"somebody else adds trials to {name}: they are not those of this search",
+                hint=f"let one laptop search; windlass sweep resume {name}",
             )
 
 
