@@ -1,16 +1,16 @@
 """`windlass env pack`: a built environment as one file, for the nodes of a job."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from windlass.cli.opening import open_session, read_site_name
+from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.output import Output
 from windlass.cli.progress import Progress
-from windlass.errors import EnvironmentNotFound, UsageError
+from windlass.errors import UsageError
 
 if TYPE_CHECKING:
+    from windlass.app.planning import Wanted
     from windlass.app.session import Session
 
 
@@ -34,8 +34,9 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
     from windlass.core.units import format_bytes
 
     with open_session(output) as session, Progress(output, "packing") as progress:
-        site = session.site(read_site_name(site_name))
-        env_id = env_id or _find_own(session, site.name)
+        wanted = read_wanted(site_name, ())
+        site = session.site(wanted.site)
+        env_id = env_id or _find_own(session, wanted)
         packed = pack_environment(session, site, env_id, again=again, progress=progress.update)
     if output.as_json:
         output.show_json({"packed": packed})
@@ -48,17 +49,15 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
         output.tell("next: pack = true in [environment] of windlass.toml has the nodes unpack it")
 
 
-def _find_own(session: "Session", site_name: str) -> str:
-    from windlass.app.environments.seen import read_recipe
-    from windlass.edges.settings import load_wanted_environment
+def _find_own(session: "Session", wanted: "Wanted") -> str:
+    """Of the project here."""
+    from windlass.app.environments.seen import load_recipe
 
-    project = Path.cwd()
-    environment = load_wanted_environment(project, site_name, session.environ)
-    recipe = read_recipe(environment, session.site(site_name), project)
-    if recipe is None:
-        raise EnvironmentNotFound(
-            "windlass.toml asks for no environment that could be packed",
-            hint=f"windlass env list --on {site_name} shows what there is: windlass env pack ID --on {site_name}",
+    recipe = load_recipe(session, wanted)
+    if recipe.is_made_by_jobs:
+        raise UsageError(
+            'build = "node" in [environment] makes it on every node: there is nothing to pack',
+            hint='build = "login" and pack = true: it is built once, and every node unpacks one file',
         )
     if recipe.existing is not None:
         raise UsageError(
