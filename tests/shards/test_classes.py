@@ -135,6 +135,14 @@ def test_a_table_that_gave_columns_or_labels_is_no_sample(tmp_path: Path) -> Non
     assert read_classes(tmp_path / "labels") == {b"dog/1.jpg": "rex", b"cat/2.jpg": "tom", b"cat/3.jpg": None}
 
 
+def test_a_table_in_an_archive_is_told(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", {b"1.jpg": b"1", b"metadata.csv": b"file_name,text\n1.jpg,one\n"})
+
+    packed = pack_small(archive(top, tmp_path / "a.zip"), tmp_path / "set")
+
+    assert packed.told.counts == {words.TABLE_INSIDE: 1}
+
+
 def test_linked_folders_of_classes_need_a_word(tmp_path: Path) -> None:
     make_tree(tmp_path / "elsewhere", {b"dogs/1.jpg": b"1"})
     top = make_tree(tmp_path / "top", {b"cat/2.jpg": b"2"})

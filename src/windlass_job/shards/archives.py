@@ -78,6 +78,8 @@ class _Archive:
                 told.add(words.LITTER, one[0])
                 continue
             self._folders.add(one[0])
+            if os.path.basename(one[0]) in layouts.TABLES:
+                told.add(words.TABLE_INSIDE, one[0])
             yield one
 
     def _label(self, batches: "Iterator[Batch]", depth: int, told: "Told") -> "Iterator[Batch]":
