@@ -3,7 +3,7 @@
 from windlass.app.farms.following import FarmSeen, follow_farm
 from windlass.app.farms.looking import START, load_results
 from windlass.app.session import Session
-from windlass.cli.farm_words import format_counts, format_end, format_failures, format_pace
+from windlass.cli.farm_words import format_counts, format_cuts, format_end, format_failures, format_pace
 from windlass.cli.output import Output
 from windlass.core.farm.results import Outcome, find_pace, fold_results, group_failures
 from windlass.core.record import RunRecord
@@ -52,6 +52,8 @@ def _show_end(output: Output, session: Session, lead: RunRecord, seen: FarmSeen,
     is_good = status.is_over and not status.failed
     output.tell(output.paint(format_end(status, lead.created, session.clock()), "green" if is_good else "red"))
     for line in format_failures(group_failures(outcomes), lead.run_id):
+        output.tell(line)
+    for line in format_cuts(status, seen.pilot_s):
         output.tell(line)
     return tell_what_next(output, lead, seen)
 

@@ -90,6 +90,20 @@ def format_failures(groups: Sequence[FailureGroup], farm_id: str, *, most: int =
     return lines
 
 
+def format_cuts(status: FarmStatus, pilot_s: float | None, *, most: int = 5) -> list[str]:
+    """pilot_s: how long a pilot may run, its end left out."""
+    time = f" than {format_human_duration(timedelta(seconds=round(pilot_s)))}" if pilot_s else ""
+    lines = [
+        f"task {task} was cut by the end of its pilot {_times(count)}; it may need more{time}: --time"
+        for task, count in sorted(status.cuts.items(), key=lambda one: (-one[1], one[0]))[:most]
+    ]
+    return [*lines, f"… and {len(status.cuts) - most} more were cut"] if len(status.cuts) > most else lines
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
 def format_end(status: FarmStatus, began: float, now: float) -> str:
     took = format_human_duration(timedelta(seconds=max(0, round(now - began))))
     return f"farm {status.farm_id}: {format_counts(status)} after {took}"

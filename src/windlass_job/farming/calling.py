@@ -14,6 +14,7 @@ from windlass_job.farming import records, spawning
 from windlass_job.farming.books import Books
 from windlass_job.farming.clerk import Task
 from windlass_job.farming.commands import SUSPECT
+from windlass_job.farming.cutting import find_verdict
 from windlass_job.farming.slots import Slot
 from windlass_job.farming.table import CALLS
 from windlass_job.farming.warm import Told, Warm
@@ -22,11 +23,10 @@ _AHEAD_S = 0.05  # a worker has calls for so long
 _MOST = 2000  # and not more of them
 _LONG_S = 1.0  # after a call that took so long the next one is not given ahead: another worker may be free sooner
 _SLOW_S = 0.25  # what waits behind a call for so long is taken back
-MOST_LOSSES = 5  # a task under which so many workers died is not tried again
 _LOOK_S = (0.004, 0.1)  # between two looks
 
 # What the pilot does: count an end that is in the records; record one; have a task run again, as if it had not begun;
-# say whether it must wait for commands.
+# say whether it must wait for commands; count that the end of the job cut it short, and since when it ran.
 Deeds = NamedTuple(
     "Deeds",
     [
@@ -34,6 +34,7 @@ Deeds = NamedTuple(
         ("record", Callable[[Task, int, float, str], None]),
         ("give_back", Callable[[Task], None]),
         ("must_wait", Callable[[Task], bool]),
+        ("count_cut", Callable[[Task, float], Task]),
     ],
 )
 
@@ -211,14 +212,13 @@ class Calls:
             if task.losses and (tasks or warm.given):
                 ready.appendleft(task)
                 break
-            if task.number in self._stopped:
-                self._deeds.record(task, records.STOPPED, time.time(), "")
-            elif task.losses >= MOST_LOSSES:
-                self._deeds.record(task, records.LOST, time.time(), "")
-            else:
-                tasks.append(task)
-                if task.losses:
-                    break
+            verdict = find_verdict(task, self._stopped)
+            if verdict is not None:
+                self._deeds.record(task, verdict[0], time.time(), verdict[1])
+                continue
+            tasks.append(task)
+            if task.losses:
+                break
         return tasks
 
     def _start(self, warm: Warm, task: Task) -> bool:
@@ -261,7 +261,7 @@ class Calls:
         task, _ = warm.given.popleft()
         self._keep_output(task, warm.printed.take(warm.printed.find_size()))
         if warm.verdict is None and self._is_cut(code or 1, warm.kill_at is not None):
-            self._give_back([task])  # cut short by the end of the job
+            self._give_back([self._deeds.count_cut(task, warm.began)])
             return
         said = describe_death(code) if warm.verdict is None else ""
         code = warm.verdict if warm.verdict is not None else code or 1

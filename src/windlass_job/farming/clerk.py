@@ -26,12 +26,17 @@ _WAIT_BEATS = 2.5  # who has nothing to do waits so long for what others may giv
 # at work.
 Standing = NamedTuple("Standing", [("ended", Told), ("running", int), ("rate", Optional[float])])
 NOT_BEGUN = Standing(Told(0, 0), 0, None)
-# row: as it is in the table, or what `prepare` made of it
-Task = NamedTuple("Task", [("number", int), ("losses", int), ("attempt", int), ("kind", str), ("row", Any)])
+# row: as it is in the table, or what `prepare` made of it. cuts: by the end of pilots that it had almost for itself.
+Task = NamedTuple(
+    "Task",
+    [("number", int), ("losses", int), ("attempt", int), ("kind", str), ("row", Any), ("cuts", int)],
+)
 
 
 def make_ranges(tasks: "List[Task]") -> "List[Range]":
-    return [(task.number, task.number + 1, ranges.make_past(task.attempt - 1, task.losses)) for task in tasks]
+    return [
+        (task.number, task.number + 1, ranges.make_past(task.attempt - 1, task.losses, task.cuts)) for task in tasks
+    ]
 
 
 class Clerk:
@@ -212,10 +217,12 @@ class Clerk:
         block, rest = ranges.split(self._unread, count)
         tasks: "List[Task]" = []
         for first, end, past in block:
-            attempt, losses = ranges.count_failures(past) + 1, ranges.count_losses(past)
+            attempt, losses, cuts = ranges.count_failures(past) + 1, ranges.count_losses(past), ranges.count_cuts(past)
             rows = self._table.read(first, end)
             prepared = ((kind, self._prepare(kind, row)) for kind, row in rows)
-            tasks += [Task(number, losses, attempt, kind, row) for number, (kind, row) in enumerate(prepared, first)]
+            tasks += [
+                Task(number, losses, attempt, kind, row, cuts) for number, (kind, row) in enumerate(prepared, first)
+            ]
         self._unread = rest
         self.ready.extend(tasks)
         self._wake()

@@ -16,10 +16,10 @@ from windlass_job import disk, slurm, wire
 from windlass_job.bounded import describe, say
 from windlass_job.farming import adding, calling, commands, ledger, naming, records, spawning
 from windlass_job.farming.books import Books
-from windlass_job.farming.calling import MOST_LOSSES, Calls
+from windlass_job.farming.calling import Calls
 from windlass_job.farming.clerk import NOT_BEGUN, Clerk, Standing, Task
 from windlass_job.farming.commands import Commands, Running
-from windlass_job.farming.cutting import is_cut
+from windlass_job.farming.cutting import count_cut, find_verdict, is_cut
 from windlass_job.farming.entries import DiskStore, Ledger, Unsure
 from windlass_job.farming.journal import PATIENCE_S
 from windlass_job.farming.member import Member
@@ -73,6 +73,7 @@ class Pilot:
             raise ValueError("{} is no farm".format(farm))
         self._card, self._stop, self._signals = card, stop, signals
         self._deadline = slurm.read_number(env, wire.ENV_DEADLINE, 0) - slurm.read_number(env, wire.ENV_NOTICE_S, 0)
+        self._began = time.time()
         self._lock = threading.Lock()  # of all that this thread and the lanes change
         self._make_slots(env)
         self._join(folder, env)
@@ -127,13 +128,12 @@ class Pilot:
         )
 
     def _make_calls(self, folder: bytes, env: Mapping[str, str]) -> Calls:
-        base = leave_out_ranks(env)
+        base, give_back = leave_out_ranks(env), self._clerk.ready.appendleft
+        deeds = calling.Deeds(self._count_call, self._end_call, give_back, self._commands.must_wait, self._count_cut)
         return Calls(
             folder,
             books=self._books,
-            deeds=calling.Deeds(
-                self._count_call, self._end_call, self._clerk.ready.appendleft, self._commands.must_wait
-            ),
+            deeds=deeds,
             envs=[dict(base, **one) for one in self._variables],
             make=lambda slot: Warm(slot, scratch=self._books.place, limit=self._books.limit),
             is_cut=self._is_cut,
@@ -233,10 +233,9 @@ class Pilot:
                 task = ready.popleft()
             except IndexError:
                 break  # the clerk has just given it to others
-            if task.number in self._clerk.stopped:
-                self._tally.end(task, records.STOPPED, now, NOTHING_USED)
-            elif task.losses >= MOST_LOSSES:
-                self._tally.end(task, records.LOST, now, NOTHING_USED)
+            verdict = find_verdict(task, self._clerk.stopped)
+            if verdict is not None:
+                self._tally.end(task, verdict[0], now, NOTHING_USED, verdict[1])
             elif self._calls.must_wait(task):
                 ready.appendleft(task)
                 break
@@ -272,7 +271,10 @@ class Pilot:
     def _cut(self, running: Running) -> None:
         """By the end of the job: given back."""
         self._note_cut()
-        self._clerk.ready.append(running.task)
+        self._clerk.ready.append(self._count_cut(running.task, running.start))
+
+    def _count_cut(self, task: Task, start: float) -> Task:
+        return count_cut(task, time.time() - start, self._deadline - self._began)
 
     def _fail(self, error: BaseException) -> None:
         self._failure = error

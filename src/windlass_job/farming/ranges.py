@@ -1,14 +1,18 @@
-"""Ranges of tasks: (first, end, past), where past is what each has behind it: failures, and workers that died."""
+"""Ranges of tasks: (first, end, past), where past is what each has behind it.
+
+That is: failures, workers that died, and pilots whose end cut it short although it had almost all of their time.
+"""
 
 from typing import Iterable, List, Tuple
 
 Range = Tuple[int, int, int]
 
-_FAILURE = 100  # past = failures * 100 + losses; more losses than that nobody allows
+# past = failures * 10,000 + cuts * 100 + losses; more cuts or losses than that nobody allows
+_FAILURE, _CUT = 10000, 100
 
 
-def make_past(failures: int, losses: int) -> int:
-    return failures * _FAILURE + min(losses, _FAILURE - 1)
+def make_past(failures: int, losses: int, cuts: int = 0) -> int:
+    return failures * _FAILURE + min(cuts, 99) * _CUT + min(losses, 99)
 
 
 def count_failures(past: int) -> int:
@@ -17,7 +21,11 @@ def count_failures(past: int) -> int:
 
 def count_losses(past: int) -> int:
     """How often a worker died while it ran the task."""
-    return past % _FAILURE
+    return past % _CUT
+
+
+def count_cuts(past: int) -> int:
+    return past % _FAILURE // _CUT
 
 
 def count(ranges: "Iterable[Range]") -> int:

@@ -6,8 +6,9 @@ import zlib
 from typing import Any, Dict, Iterator, List, Tuple
 
 from windlass_job import disk, wire
-from windlass_job.farming import adding, ledger, records
+from windlass_job.farming import adding, ledger, ranges, records
 from windlass_job.farming.entries import Ledger
+from windlass_job.farming.ledger import Entry, State
 from windlass_job.farming.roll import DiskRoll, make_timing
 from windlass_job.farming.table import Table
 
@@ -39,8 +40,21 @@ def look(folder: bytes, book: Ledger) -> "Dict[str, Any]":
         "free": state.total - state.next + sum(end - first for first, end, _ in state.pool),
         "is_closed": state.is_closed,
         "entry": state.number,
+        "cuts": _find_cuts(book.load_entries(), state, workers),
         "workers": workers,
     }
+
+
+def _find_cuts(entries: "List[Entry]", state: State, workers: "List[Dict[str, Any]]") -> "List[List[int]]":
+    """Tasks that the end of pilots cut short, and how often; of those that wait or run."""
+    running = {one[0] for worker in workers for one in worker["running"]}
+    given = (moved for entry in entries if entry.kind == ledger.GIVE_BACK for moved in entry.ranges)
+    cut = {(first, end): ranges.count_cuts(past) for first, end, past in given if ranges.count_cuts(past)}
+    known = {task: count for (first, end), count in cut.items() for task in range(first, end) if task in running}
+    for first, end, past in state.pool:
+        if ranges.count_cuts(past):
+            known.update(dict.fromkeys(range(first, end), ranges.count_cuts(past)))
+    return [[task, count] for task, count in sorted(known.items())]
 
 
 def load_card(folder: bytes) -> "Dict[str, Any]":

@@ -20,6 +20,7 @@ from typing import Iterable, List, NamedTuple, Optional, Tuple
 LOST = -1  # nodes died under it, again and again
 STOPPED = -2  # by the user, or because it was hopeless
 TOO_LONG = -3  # it had its time
+CUT = -4  # it needs more time than its pilots had, again and again
 
 CLAIM, START, END = b"c", b"s", b"e"
 GIVEN, TAKEN_BACK = b"g", b"b"
@@ -126,4 +127,4 @@ def is_over(ended: Ended, retries: int) -> bool:
 
 
 def is_last(code: int, attempt: int, retries: int) -> bool:
-    return code in (0, LOST, STOPPED) or attempt > retries
+    return code in (0, LOST, STOPPED, CUT) or attempt > retries

@@ -123,14 +123,19 @@ class Story:
             for found in _RUNNING.finditer(marks):
                 task = piece.first + found.start()
                 failures = self._failures.get(task, ranges.count_failures(piece.past))
-                yield task, task + 1, ranges.make_past(failures, ranges.count_losses(piece.past) + 1)
+                yield (
+                    task,
+                    task + 1,
+                    ranges.make_past(failures, ranges.count_losses(piece.past) + 1, ranges.count_cuts(piece.past)),
+                )
 
-    def _split(self, first: int, end: int, past: int, again: "List[int]") -> "Iterator[Range]":
+    def _split(self, first: int, end: int, past: int, failed: "List[int]") -> "Iterator[Range]":
         """Those that failed and were to be tried again have another past than the rest."""
-        for task in again:
+        for task in failed:
             if task > first:
                 yield first, task, past
-            yield task, task + 1, ranges.make_past(self._failures[task], ranges.count_losses(past))
+            again = ranges.make_past(self._failures[task], ranges.count_losses(past), ranges.count_cuts(past))
+            yield task, task + 1, again
             first = task + 1
         if end > first:
             yield first, end, past

@@ -33,7 +33,7 @@ class Tally:
 
     def end(self, task: Task, code: int, start: float, used: "Tuple[float, float]", last_line: str = "") -> bool:
         """False: it is tried again."""
-        number, _, attempt, _, _ = task
+        number, attempt = task.number, task.attempt
         seconds = max(0.0, time.time() - start)
         self._lines.append(records.format_line(number, attempt, code, start, seconds, used[0], used[1], last_line))
         return self.count(code, attempt)

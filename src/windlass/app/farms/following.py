@@ -25,6 +25,12 @@ class FarmSeen:
         return tuple(one for one in self.pilots if not one.state.is_final)
 
     @property
+    def pilot_s(self) -> float | None:
+        """How long the last one may run its tasks."""
+        last = self.pilots[-1] if self.pilots else None
+        return last.link_s - (last.notice_s or 0) if last is not None and last.link_s else None
+
+    @property
     def is_left_alone(self) -> bool:
         """Tasks are left, and no pilot that could run them."""
         return not self.live and not self.status.is_over

@@ -13,6 +13,7 @@ from windlass_job.farming import records
 COMMANDS = "commands"
 CALLS = "calls"
 _NOWHERE: Mapping[str, int] = MappingProxyType({})
+_NO_CUTS: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +89,19 @@ class TaskState(StrEnum):
     LOST = "lost"  # nodes died under it, again and again
     STOPPED = "stopped"
     TOO_LONG = "too long"
+    CUT = "cut short"  # by the end of its pilots, again and again
 
     @property
     def is_over(self) -> bool:
         return self is not TaskState.TRIED
 
 
-_WORDS = {0: TaskState.DONE, records.LOST: TaskState.LOST, records.STOPPED: TaskState.STOPPED}
+_WORDS = {
+    0: TaskState.DONE,
+    records.LOST: TaskState.LOST,
+    records.STOPPED: TaskState.STOPPED,
+    records.CUT: TaskState.CUT,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +195,7 @@ class FarmStatus:
     pilots: tuple[Worker, ...]
     is_closed: bool
     wanted_pilots: int = 1
+    cuts: Mapping[int, int] = field(default_factory=lambda: _NO_CUTS)  # of tasks that had almost all of a pilot's time
 
     @property
     def is_over(self) -> bool:
@@ -216,6 +224,7 @@ def read_status(farm_id: str, told: Mapping[str, Any]) -> FarmStatus:
         pilots=workers,
         is_closed=bool(told["is_closed"]),
         wanted_pilots=int(told["card"].get("pilots") or 1),
+        cuts={int(task): int(count) for task, count in told["cuts"]},
     )
 
 
