@@ -59,18 +59,32 @@ def test_through_ssh_its_job_ends_with_the_connection(
         assert shell.process.wait(60) == 255
 
 
+def check_step_ends(session: Session, site_name: str, project: Path) -> None:
+    """Of a shell beside a run; the run goes on."""
+    (project / "windlass.toml").write_text('[run]\ncommand = "sleep 200"\n[resources]\ntime = "5m"\ncpus = 1\n')
+    record = start_run(session, plan_run(session, Wanted(project=project, site=site_name)))
+    wait_until(lambda: find_running_job(session, record) is not None, "the run runs", timeout_s=90)
+    with foreground("shell", record.run_id, "--", "sh", "-c", "echo begins $$; sleep 100") as shell:
+        pid = shell.wait_for("begins").split()[1]
+        assert Path("/proc", pid).exists()
+        shell.process.kill()
+    wait_until(lambda: not Path("/proc", pid).exists(), "what was started in it has ended")
+    assert has_job(session, site_name)
+
+
 def test_beside_a_run_it_ends_with_its_own_process_and_the_run_goes_on(
     tmp_path: Path, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "windlass.toml").write_text('[run]\ncommand = "sleep 200"\n[resources]\ntime = "5m"\ncpus = 1\n')
     with far_site(tmp_path, places, monkeypatch) as (_, session):
-        record = start_run(session, plan_run(session, Wanted(project=tmp_path, site=NAME)))
-        wait_until(lambda: find_running_job(session, record) is not None, "the run runs")
-        with foreground("shell", record.run_id, "--", "sh", "-c", "echo begins $$; sleep 100") as shell:
-            pid = shell.wait_for("begins").split()[1]
-            shell.process.kill()
-        wait_until(lambda: not Path("/proc", pid).exists(), "what was started in it has ended")
-        assert has_job(session, NAME)
+        check_step_ends(session, NAME, tmp_path)
+
+
+@pytest.mark.slurm
+@pytest.mark.parametrize("session", ["slurm-ssh"], indirect=True)
+def test_beside_a_run_of_a_real_cluster_it_ends_with_its_own_process(
+    session: Session, site_name: str, tmp_path: Path
+) -> None:
+    check_step_ends(session, site_name, tmp_path)
 
 
 @pytest.mark.slurm
