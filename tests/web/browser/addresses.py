@@ -1,6 +1,6 @@
 """Every page of the dashboard: a new one is a line here, and is then looked at in all the ways the tests know."""
 
-from tests.web.browser.sample import BROKEN, HOSTILE, MAIN, SITE, SWEEP, WAITING
+from tests.web.browser.sample import BROKEN, EARLIER, HOSTILE, MAIN, SITE, SWEEP, WAITING
 
 PAGES = {
     "today": "/",
@@ -14,7 +14,7 @@ PAGES = {
     "log-found": f"/runs/{MAIN}/log?q=UserWarning",
     "log-hostile": f"/runs/{HOSTILE}/log",
     "chain": f"/runs/{MAIN}/chain",
-    "compare": f"/compare?run={MAIN}&run={WAITING}",
+    "compare": f"/compare?run={MAIN}&run={EARLIER}&run={WAITING}",
     "sweeps": "/sweeps",
     "sweep": f"/sweeps/{SWEEP}",
     "sweep-hostile": f"/sweeps/{HOSTILE}",

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 from tests.builders import PLAN
+from tests.web.browser.sample_gauges import make_gauges
 from tests.web.browser.sample_site import fill_site, fill_why
 from tests.web.house import House, make_run
 from windlass.core.codec import to_json
@@ -22,10 +23,12 @@ from windlass.edges.sweep_files import save_seen
 H = 3600.0
 SITE = "juwels-booster"
 MAIN = "resnet50-k3f9w"  # the run that has everything
+EARLIER = "resnet50-h8d2q"  # of the same training, with another rate
 BROKEN = "diffusion-m2m4x"
 WAITING = "sweep-lr-3-bb21k"
 HOSTILE = "evil-xx00x"
 SWEEP = "tune-s4w2p"  # a sweep with trials of all kinds
+_COMMAND = "python train.py --epochs 90 --lr 0.1"
 NASTY = '"><script>alert("windlass")</script><img src="http://evil.example/x.png" onerror="alert(1)">'
 
 
@@ -37,7 +40,8 @@ def fill(house: House) -> None:
     away = "the login node narval.example does not answer"
     hint = "windlass login narval"
     house.set_look(Look(seen=now - 1500, problem=away, failing_since=now - 1400, hint=hint, failures=3), "narval")
-    house.put(MAIN, _make_files(now), asked=now - 4)
+    house.put(MAIN, {**_make_files(now), **make_gauges(now - 5 * H + 180, now)}, asked=now - 4)
+    house.put(EARLIER, _make_earlier_files(now), asked=now - 4)
     nan = b'{"step":1,"t":%d,"loss":"nan"}\n' % now
     house.put("gpt-mini-a7x1m", {"metrics/1.0.jsonl": nan, "logs/45_1.out": b"step 1 loss nan\n"}, asked=now)
     house.put("vit-large-p0q2z", {"logs/45_1.out": b"loading the model\n"}, asked=now - 2400)
@@ -109,11 +113,11 @@ def _make_runs(house: House, now: float) -> list[RunRecord]:
             expected_end=now + 6 * H,
             link=2,
             links=3,
-            nodes="jwb[0101-0104]",
-            size=Size(nodes=4, cores=192, gpus=16),
+            nodes="jwb[0101-0102]",
+            size=Size(nodes=2, cores=96, gpus=8),
             spent_s=8.2 * H,
             commit="4f2a91c07e",
-            command="python train.py --epochs 90 --lr 0.1",
+            command=_COMMAND,
             submissions=(Submission(number=1, token="t", job_id="8812345", links=3),),
         ),
         make_run(
@@ -145,6 +149,15 @@ def _make_runs(house: House, now: float) -> list[RunRecord]:
             state=RunState.WAITING,
             reason="AssocMaxJobsLimit",
             created=now - 1.9 * H,
+        ),
+        make_run(
+            EARLIER,
+            site=booster,
+            state=RunState.DONE,
+            started=now - 60 * H,
+            ended=now - 50 * H,
+            created=now - 62 * H,
+            command="python train.py --epochs 90 --lr 0.4",
         ),
         make_run("digits-zz81q", site="here", state=RunState.DONE, ended=now - 1800, created=now - 3 * H),
         make_run(
@@ -178,15 +191,24 @@ def _make_runs(house: House, now: float) -> list[RunRecord]:
 
 
 def _make_files(now: float) -> dict[str, bytes]:
-    plan = replace(PLAN, run_id=MAIN, nodes=4, gpus_per_node=4, cpus_per_task=12, partition="booster", account="hai")
-    script = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gres=gpu:4\nsrun python train.py\n"
+    plan = replace(PLAN, run_id=MAIN, nodes=2, gpus_per_node=4, cpus_per_task=12, partition="booster", account="hai")
+    plan = replace(plan, command=_COMMAND, environment="venv-3f2a9c1b7d")
+    script = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gres=gpu:4\nsrun python train.py\n"
     return {
         "events.jsonl": _make_events(now),
-        "metrics/1.0.jsonl": _make_metrics(now),
+        "metrics/1.0.jsonl": _make_metrics(now - 8.4 * H, now),
         "logs/8812345_2.out": _make_log(),
         "plan.json": to_json(plan),
         "job-1.sh": script.encode(),
         "changes.diff": b"diff --git a/train.py b/train.py\n-lr = 0.2\n+lr = 0.1\n",
+    }
+
+
+def _make_earlier_files(now: float) -> dict[str, bytes]:
+    plan = replace(PLAN, run_id=EARLIER, nodes=4, gpus_per_node=4, cpus_per_task=12, partition="booster", account="hai")
+    return {
+        "metrics/1.0.jsonl": _make_metrics(now - 60 * H, now - 50 * H, rate=0.4, floor=0.62),
+        "plan.json": to_json(replace(plan, command="python train.py --epochs 90 --lr 0.4")),
     }
 
 
@@ -197,6 +219,7 @@ def _make_events(now: float) -> bytes:
         (first + 240, "command_started", 1, {}),
     ]
     rows += [_make_save(first, at, link=1, before=0) for at in range(1, 9)]
+    rows.append((first + 8300, "link_ended", 1, {"outcome": "terminated"}))
     rows += [(second, "link_started", 2, {}), (second + 180, "command_started", 2, {})]
     rows += [_make_save(second, at, link=2, before=8) for at in range(1, 19)]
     told = ({"t": t, "kind": kind, "link": link, "job": f"8812345_{link}", **more} for t, kind, link, more in rows)
@@ -208,19 +231,19 @@ def _make_save(begin: float, at: int, *, link: int, before: int) -> tuple[float,
     return moment, "saved", link, {"step": 1000 * (before + at), "seconds": 12.5, "at": moment}
 
 
-def _make_metrics(now: float) -> bytes:
-    luck, begin, count = random.Random(7), now - 8.4 * H, 4200
+def _make_metrics(begin: float, end: float, *, rate: float = 0.1, floor: float = 0.4) -> bytes:
+    luck, count = random.Random(7), 4200
     lines = []
     for at in range(count):
-        loss = 6 * math.exp(-at / 900) + 0.4 + 0.2 * luck.random()
+        loss = 6 * math.exp(-at / (600 + 3000 * rate)) + floor + 0.2 * luck.random()
         accuracy = 0.76 * (1 - math.exp(-at / 1200))
-        row = {"step": at * 10, "t": begin + at * (now - begin) / count, "loss": loss, "val/accuracy": accuracy}
-        lines.append(json.dumps({**row, "lr": 0.1 * 0.5 ** (at // 1400)}))
+        row = {"step": at * 10, "t": begin + at * (end - begin) / count, "loss": loss, "val/accuracy": accuracy}
+        lines.append(json.dumps({**row, "lr": rate * 0.5 ** (at // 1400)}))
     return ("\n".join(lines) + "\n").encode()
 
 
 def _make_log() -> bytes:
-    lines = ["\x1b[32m[rank0]:\x1b[0m starting 16 processes on 4 nodes"]
+    lines = ["\x1b[32m[rank0]:\x1b[0m starting 8 processes on 2 nodes"]
     for at in range(700):
         loss = 6 * math.exp(-at / 150) + 0.4
         lines.append(f"[rank0]: epoch {at // 16} step {at * 60} loss {loss:.4f} lr 0.1 812.4 img/s")
@@ -234,6 +257,9 @@ def _make_log() -> bytes:
         "[rank0]: epoch 42 step 42010 loss 0.7312 lr 0.025 815.0 img/s",
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+TRACEBACK = _make_log().index(b"Traceback") - 400  # a place in the log of MAIN, a little above it
 
 
 def _make_hostile(now: float) -> RunRecord:

@@ -45,10 +45,10 @@ def act(page: "Page", record: RunRecord, title: str) -> str:
     """What the page says in the end."""
     page.get_by_role("link", name=title, exact=True).click()
     page.get_by_role("button", name=f"{title} {record.run_id}").click()
-    again = page.get_by_role("link", name="look again")
-    while again.is_visible():
-        again.click()
-    said = page.get_by_role("status").inner_text()
+    page.get_by_role("link", name="Back to the run").wait_for()
+    status = page.get_by_role("status")
+    while "Under way" in (said := status.inner_text()):
+        page.reload()
     page.get_by_role("link", name="Back to the run").click()
     return said
 
