@@ -40,6 +40,23 @@ def test_what_it_asks_for_is_what_a_task_needs() -> None:
     assert any("%4" in one for one in found.left)
 
 
+def test_where_it_would_run_and_steps_that_it_starts_are_told() -> None:
+    """Its folder is the copy of the project; srun would start each task on all that its pilot has."""
+    text = SCRIPT.replace(b"python3", b"#SBATCH -D /home/me/project\nsrun --exclusive python3")
+
+    found = read_array(read_script(text), "sweep.sh")
+
+    told = "\n".join(found.left)
+    assert "--chdir=/home/me/project: tasks run in the project's copy at the site" in told
+    assert "sweep.sh:9: srun" in told
+
+
+def test_a_script_that_only_speaks_of_srun_is_not_told_of_it() -> None:
+    text = SCRIPT + b"# srun was here\necho 'srun python3 x.py'\n"
+
+    assert not any("srun" in one for one in read_array(read_script(text), "sweep.sh").left)
+
+
 def test_a_script_without_an_array_is_no_farm() -> None:
     with pytest.raises(TasksInvalid, match="is no array"):
         read_array(read_script(b"#!/bin/bash\ntrue\n"), "x.sh")

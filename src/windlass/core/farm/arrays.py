@@ -10,6 +10,7 @@ from windlass.core.sbatch.request import Request, read_request
 from windlass.core.sbatch.script import Script
 from windlass.core.sbatch.values import find_array_refusal
 from windlass.core.shell import quote, quote_all
+from windlass.core.source.shell_commands import read_commands
 from windlass.core.toml.layers import Flag
 from windlass.errors import TasksInvalid
 
@@ -43,12 +44,14 @@ def read_array(script: Script, path: str) -> ArrayScript:
     shared = (
         f"SLURM_ARRAY_JOB_ID=$SLURM_JOB_ID SLURM_ARRAY_TASK_COUNT={len(indexes)} "
         f"SLURM_ARRAY_TASK_MIN={indexes[0]} SLURM_ARRAY_TASK_MAX={indexes[-1]} "
-        f"SLURM_ARRAY_TASK_STEP={_find_step(indexes)}"
+        f"SLURM_ARRAY_TASK_STEP={_find_stride(indexes)}"
     )
     tasks = tuple(
         Task(command=f"SLURM_ARRAY_TASK_ID={index} {shared} {line}", values={"index": str(index)}) for index in indexes
     )
-    return ArrayScript(tasks=tasks, flags=tuple(_list_flags(request)), left=tuple(_list_left(script, option.value)))
+    return ArrayScript(
+        tasks=tasks, flags=tuple(_list_flags(request)), left=tuple(_list_left(script, path, option.value))
+    )
 
 
 def read_indexes(text: str, where: str) -> list[int]:
@@ -68,7 +71,7 @@ def read_indexes(text: str, where: str) -> list[int]:
     return sorted(found)
 
 
-def _find_step(indexes: list[int]) -> int:
+def _find_stride(indexes: list[int]) -> int:
     return indexes[1] - indexes[0] if len(indexes) > 1 else 1
 
 
@@ -101,13 +104,26 @@ def _format_time(time: timedelta | None) -> str | None:
     return None if time is None else f"{int(time.total_seconds())}s"
 
 
-def _list_left(script: Script, array: str) -> list[str]:
+def _list_left(script: Script, path: str, array: str) -> list[str]:
     words = []
     if "%" in array:
         words.append(f"{quote(array)}: how many run at once is for the pilots to say (--pilots)")
     request = read_request(script)
     if (request.nodes or 1) > 1:
         words.append(f"--nodes={request.nodes}: a task has at most one node")
+    folder = script.last("chdir")
+    if folder is not None:
+        words.append(f"--chdir={folder.value}: tasks run in the project's copy at the site")
+    if line := _find_step_line(script):
+        words.append(
+            f"{path}:{line}: srun: a task is no job of its own, and srun would start it on all that its pilot has, or"
+            " wait for that; run the command without it"
+        )
     if script.last("output") is not None or script.last("error") is not None:
         words.append("--output: what a task prints is shown by windlass logs FARM --task N")
     return words
+
+
+def _find_step_line(script: Script) -> int | None:
+    """The first that starts one, as far as can be seen."""
+    return next((one.line for one in read_commands(script.text) if one.words and one.words[0] == "srun"), None)
