@@ -125,3 +125,14 @@ def test_every_node_makes_a_venv_of_its_own(session: Session, house: Path, proje
     assert len({line[-1] for line in trained}) == 2
     assert len({line[3] for line in trained}) == 1
     assert not (house.parent / "envs").exists()
+    _check_nodes_are_clean(session, project, made=trained[0][3])
+
+
+def _check_nodes_are_clean(session: Session, project: Path, made: str) -> None:
+    """The folder of that job is gone from both."""
+    (project / "look.sh").write_text(f"[ -e {Path(made).parent} ] || echo clean: $SLURMD_NODENAME\n")
+
+    record = api.run(project, on="venvs", nodes=2, launcher="srun", command="bash look.sh", session=session)
+
+    said = api.logs(api.wait(record, session=session), session=session).decode()
+    assert len({line for line in said.splitlines() if line.startswith("clean: ")}) == 2, said
