@@ -31,27 +31,27 @@ FIRST_PAGE = (
     "/static/vendor/sse.min.js",
 )
 CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-# The draw alone, in the page itself: uPlot as charts.js uses it, then one read of a pixel, which waits for the canvas.
-DRAW = """async ([lines, count]) => {
-  const xs = Array.from({length: count}, (_, at) => 1.7e9 + at * 10);
-  const ys = Array.from({length: lines}, (_, line) => xs.map((_, at) => 80 + 15 * Math.sin(at / 50 + line) + at % 7));
-  const room = document.createElement("div");
-  room.className = "plot";
-  document.getElementById("main").append(room);
-  const spent = [];
-  for (let turn = 0; turn < 6; turn += 1) {
-    await new Promise((done) => requestAnimationFrame(done));
-    const begin = performance.now();
-    const series = ys.map((_, line) => ({stroke: `hsl(${line * 22} 70% 40%)`, width: 1, points: {show: false}}));
-    const options = {width: 1100, height: 240, legend: {show: false}, series: [{}, ...series]};
-    const plot = new uPlot(options, [xs, ...ys], room);
-    await Promise.resolve();
-    plot.ctx.getImageData(10, 10, 1, 1);
-    spent.push(performance.now() - begin);
-    plot.destroy();
-  }
-  room.remove();
-  return spent.slice(1).sort((a, b) => a - b)[2];
+TURNS = 5
+# charts.js looks for uPlot when it draws: this one also notes how long that took, with what, until the canvas is done.
+WATCH_DRAWING = """() => {
+  const Plot = window.uPlot;
+  window.drawn = [];
+  window.uPlot = function (options, data, room) {
+    const begin = performance.now(), plot = new Plot(options, data, room);
+    Promise.resolve().then(() => {
+      plot.ctx.getImageData(10, 10, 1, 1);  // which waits for the canvas
+      const points = data.slice(1).reduce((sum, line) => sum + line.length, 0);
+      window.drawn.push({lines: data.length - 1, points, spent: performance.now() - begin});
+    });
+    return plot;
+  };
+  Object.assign(window.uPlot, Plot);
+}"""
+
+WAIT_FOR_DRAWING = """async () => {
+  const count = document.querySelectorAll(".plot").length;
+  while (window.drawn.length < count) await new Promise((done) => requestAnimationFrame(done));
+  return window.drawn;
 }"""
 
 
@@ -119,29 +119,51 @@ def _measure_charts(house: Any) -> list[Row]:
         ),
         Row(what="the same again", value=again),
     ]
-    drawn = _draw_in_chromium(house, count)
-    if isinstance(drawn, str):
-        return [*rows, Row(what=f"{GPUS * count:,} points drawn", value=math.nan, note=drawn)]
-    return [*rows, Row(what=f"{GPUS * count:,} points drawn", value=drawn, budget=100.0, note="in headless Chromium")]
+    return [*rows, *_measure_drawing(house, GPUS * count)]
 
 
-def _draw_in_chromium(house: Any, count: int) -> float | str:
+def _measure_drawing(house: Any, count: int) -> list[Row]:
+    """What the user has: the run's own page and its charts.js, with the points as the server thins them."""
+    what = f"{count:,} points: the chart of {GPUS} GPUs drawn by the page"
     program = next((one for one in CHROMIUM if Path(one).exists()), None)
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        return "skipped: pip install playwright"
+        return [Row(what=what, value=math.nan, note="skipped: pip install playwright")]
     if program is None:
-        return "skipped: no Chromium here"
+        return [Row(what=what, value=math.nan, note="skipped: no Chromium here")]
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        to = quote("/runs/charted", safe="")
-        page.goto(f"http://127.0.0.1:{house.port}/enter?token={house.keys.token}&to={to}")
-        page.wait_for_selector("html[data-drawn]")
-        spent = page.evaluate(DRAW, [GPUS, count])
+        opened = _open_page(house, page)
+        drawn = _draw_anew(page)
         browser.close()
-    return float(spent)
+    note = f"in headless Chromium; {drawn['points']:,} of them after thinning"
+    return [
+        Row(what="the page of that run, opened until all its charts are drawn", value=opened, budget=3000.0),
+        Row(what=what, value=drawn["spent"], budget=100.0, note=note),
+    ]
+
+
+def _open_page(house: Any, page: Any) -> float:
+    """The second time, when scripts and styles are in the browser's cache."""
+    page.goto(f"http://127.0.0.1:{house.port}/enter?token={house.keys.token}&to={quote('/runs/charted', safe='')}")
+    page.wait_for_selector("html[data-drawn]")
+    begin = time.perf_counter()
+    page.goto(f"http://127.0.0.1:{house.port}/runs/charted")
+    page.wait_for_selector("html[data-drawn]")
+    return 1000 * (time.perf_counter() - begin)
+
+
+def _draw_anew(page: Any) -> dict[str, Any]:
+    """charts.js draws all charts anew when the colours of the machine change: the slowest chart, in the middle turn."""
+    page.evaluate(WATCH_DRAWING)
+    turns = []
+    for turn in range(TURNS):
+        page.evaluate("window.drawn = []")
+        page.emulate_media(color_scheme="light" if turn % 2 else "dark")
+        turns.append(max(page.evaluate(WAIT_FOR_DRAWING), key=lambda one: one["spent"]))
+    return dict(sorted(turns, key=lambda one: one["spent"])[TURNS // 2])
 
 
 def _measure_idle(house: Any) -> Row:
