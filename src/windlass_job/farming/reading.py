@@ -14,7 +14,7 @@ from windlass_job.farming.table import Table
 
 _BLOCK = 4 << 20
 _TOLD = (records.CLAIM + b" ", records.END + b" ")  # beginnings of lines
-_MOST = 8 << 20  # bytes of records that are looked through for one answer
+_MOST = 2 << 20  # bytes of records that are looked through for one answer
 
 
 def look(folder: bytes, book: Ledger) -> "Dict[str, Any]":

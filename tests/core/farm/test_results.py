@@ -1,5 +1,7 @@
 """Which of several attempts counts, whatever the clocks of nodes say."""
 
+from dataclasses import replace
+
 from windlass.core.farm.results import fold_results
 from windlass.core.farm.values import TaskResult, TaskState
 
@@ -38,7 +40,7 @@ def test_the_last_attempt_counts_although_its_clock_is_behind() -> None:
 
 
 def test_tries_of_one_worker_are_in_their_order() -> None:
-    again = TaskResult(**{**vars(FIRST), "attempts": 2, "start": 8000.0, "state": TaskState.FAILED})
+    again = replace(FIRST, attempts=2, start=8000.0, state=TaskState.FAILED)
 
     (outcome,) = fold_results([again, FIRST]).values()
 
@@ -46,7 +48,7 @@ def test_tries_of_one_worker_are_in_their_order() -> None:
 
 
 def test_a_later_life_counts_although_its_tries_begin_anew() -> None:
-    retried = TaskResult(**{**vars(FIRST), "entry": 9, "start": 50.0})
+    retried = replace(FIRST, entry=9, start=50.0)
 
     (outcome,) = fold_results([retried, FIRST, LAST]).values()
 

@@ -1,6 +1,7 @@
 """Where a farm stands, and what became of its tasks."""
 
 import zlib
+from collections.abc import Iterator
 
 from windlass.app.farms.asking import ask_farm
 from windlass.app.session import Session
@@ -21,11 +22,21 @@ def load_status(session: Session, record: RunRecord) -> FarmStatus:
 def load_results(session: Session, record: RunRecord, since: Cursor = START) -> tuple[list[TaskResult], Cursor]:
     """Every attempt that ended since then, in that order. Of the records only what is new is read."""
     found: list[TaskResult] = []
+    reached = since
+    for some, at in stream_results(session, record, since):
+        found += some
+        reached = at
+    return sorted(found, key=lambda one: one.start + one.seconds), reached
+
+
+def stream_results(
+    session: Session, record: RunRecord, since: Cursor = START
+) -> Iterator[tuple[list[TaskResult], Cursor]]:
+    """The same in pieces, in no order: there may be a million."""
     is_more = True
     while is_more:
         some, since, is_more = _load_some(session, record, since)
-        found += some
-    return sorted(found, key=lambda one: one.start + one.seconds), since
+        yield some, since
 
 
 def _load_some(session: Session, record: RunRecord, since: Cursor) -> tuple[list[TaskResult], Cursor, bool]:

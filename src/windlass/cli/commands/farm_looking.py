@@ -11,7 +11,7 @@ import click
 
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
-from windlass.core.farm.results import Outcome, fold_results
+from windlass.core.farm.results import Outcome, fold_one
 
 _BLOCK = 50_000
 _FORMATS = ("csv", "jsonl")
@@ -24,17 +24,18 @@ def status(output: Output, /, farm: str) -> None:
     """Show numbers, pace and expected end of FARM, what runs where, its pilots, and failures by their last words."""
     from windlass.app.farms.asking import find_lead
     from windlass.app.farms.following import look_at_farm
-    from windlass.app.farms.looking import load_results
+    from windlass.app.farms.looking import stream_results
     from windlass.cli import farm_words
-    from windlass.core.farm.results import find_pace, group_failures
+    from windlass.core.farm.overview import Overview
 
+    overview = Overview()
     with open_session(output) as session:
         lead = find_lead(session, session.store.load(farm))
         seen = look_at_farm(session, lead)
-        found, _ = load_results(session, lead)
-    outcomes = fold_results(found)
-    groups, now = group_failures(outcomes), time.time()
-    pace = find_pace(seen.status, outcomes, now)
+        for some, _ in stream_results(session, lead):
+            overview.take(some)
+    groups, now = overview.failures, time.time()
+    pace = overview.find_pace(seen.status, now)
     if output.as_json:
         told = {"farm": seen.status, "runs": seen.pilots, "failures": groups, "pace": pace}
         output.show_json(told)
@@ -72,7 +73,7 @@ def results(output: Output, /, farm: str, kind: str, only_failed: bool) -> None:
       windlass farm results last --format jsonl --failed
     """
     from windlass.app.farms.asking import find_lead
-    from windlass.app.farms.looking import load_results, load_status, load_tasks
+    from windlass.app.farms.looking import load_status, load_tasks, stream_results
     from windlass.cli import farm_words
     from windlass.core.farm.values import TaskState
 
@@ -80,7 +81,10 @@ def results(output: Output, /, farm: str, kind: str, only_failed: bool) -> None:
     with open_session(output) as session:
         lead = find_lead(session, session.store.load(farm))
         total = load_status(session, lead).total
-        outcomes = fold_results(load_results(session, lead)[0])
+        outcomes: dict[int, Outcome] = {}
+        for some, _ in stream_results(session, lead):
+            for one in some:
+                fold_one(outcomes, one)
 
         def rows() -> Iterator[dict[str, object]]:
             for first in range(0, total, _BLOCK):

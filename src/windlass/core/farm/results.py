@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from windlass.core.farm.values import FarmStatus, TaskResult, TaskState
+from windlass.core.farm.values import TaskResult, TaskState
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?")
-_MANY = 1000  # of the last ends, by which the pace is told
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """Of one task, after all its attempts so far."""
 
@@ -32,15 +31,17 @@ def fold_results(results: Iterable[TaskResult], before: Mapping[int, Outcome] | 
     """By task; of several ends the one that counts: a success, else the latest."""
     folded = dict(before or {})
     for one in results:
-        known = folded.get(one.task)
-        if known is None:
-            folded[one.task] = Outcome(last=one, tries=1)
-            continue
-        is_newer = known.last.state is not TaskState.DONE and (
-            one.state is TaskState.DONE or one.order >= known.last.order
-        )
-        folded[one.task] = Outcome(last=one if is_newer else known.last, tries=known.tries + 1)
+        fold_one(folded, one)
     return folded
+
+
+def fold_one(folded: dict[int, Outcome], one: TaskResult) -> None:
+    known = folded.get(one.task)
+    if known is None:
+        folded[one.task] = Outcome(last=one, tries=1)
+        return
+    is_newer = known.last.state is not TaskState.DONE and (one.state is TaskState.DONE or one.order >= known.last.order)
+    folded[one.task] = Outcome(last=one if is_newer else known.last, tries=known.tries + 1)
 
 
 def group_failures(outcomes: Mapping[int, Outcome]) -> tuple[FailureGroup, ...]:
@@ -66,18 +67,6 @@ def group_failures(outcomes: Mapping[int, Outcome]) -> tuple[FailureGroup, ...]:
 class Pace:
     rate: float  # tasks a second
     end: float  # when the last one would end
-
-
-def find_pace(status: FarmStatus, outcomes: Mapping[int, Outcome], now: float) -> Pace | None:
-    """By the tasks that ended last; None: too few, or nobody works."""
-    if not status.running or not status.left:
-        return None
-    ends = sorted(one.last.start + one.last.seconds for one in outcomes.values())[-_MANY:]
-    recent = [one for one in ends if one <= now]
-    if len(recent) < 2 or recent[0] >= now:
-        return None
-    rate = len(recent) / (now - recent[0])
-    return Pace(rate=rate, end=now + status.left / rate)
 
 
 def format_tasks(tasks: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     command: str
     values: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
@@ -27,6 +27,6 @@ def read_row(row: bytes) -> Task:
     try:
         told = json.loads(row.decode("utf-8", "surrogatepass"))
         values = {str(name): str(value) for name, value in (told.get("values") or {}).items()}
-        return Task(command=str(told["command"]), values=values)
+        return Task(command=str(told["command"]), values=values or _NOTHING)
     except (ValueError, KeyError, AttributeError, TypeError):
         return Task(command="")

@@ -13,7 +13,7 @@ _PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(?P<name>[\w.#-]*)\}")
 WHOLE = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Value:
     """One row of a table: the whole of it, its columns, and their names where they have some."""
 

@@ -104,7 +104,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TaskResult:
     """How one attempt of one task ended."""
 
