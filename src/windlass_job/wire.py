@@ -114,6 +114,7 @@ ENV_PREFIX = "WINDLASS_PREFIX"  # the empty folder it fills
 ENV_ROOT = "WINDLASS_ROOT"  # the site's root: caches go below it, off home
 ENV_PROBE = "WINDLASS_PROBE"  # a program for the new Python, which tells what it is ...
 ENV_PROBED = "WINDLASS_PROBED"  # ... into this file
+ENV_RESOLVE = "WINDLASS_RESOLVE"  # a program for the site's Python, which tells what the tag of an image names
 ENV_WHEELS = "WINDLASS_WHEELS"  # a folder: wheels that were sent from the laptop for it
 ENV_FACTS = "WINDLASS_FACTS"  # what the script itself tells of it: JSON with fields of env.json, which win
 ENV_OFFLINE = "WINDLASS_OFFLINE"  # of a prefetch: a file that is made inside a container where no network is

@@ -18,14 +18,16 @@ _LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 @contextmanager
 def serve_image(tree: Path, name: str) -> Iterator[str]:
-    """The address of the image, by its digest, without docker://."""
+    """The address of the image, by its digest, without docker://; its tag `latest` names the same."""
     blobs = _make_image(tree)
     digest = next(iter(blobs))
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             word = self.path.rpartition("/")[2]
-            if self.path not in ("/v2/", f"/v2/{name}/manifests/{word}", f"/v2/{name}/blobs/{word}"):
+            word = digest if word == "latest" else word
+            asked = self.path.rpartition("/")[0] + "/" + word
+            if asked not in ("/v2/", f"/v2/{name}/manifests/{word}", f"/v2/{name}/blobs/{word}"):
                 self.send_error(404)
                 return
             kind, content = blobs.get(word, ("application/json", b"{}"))

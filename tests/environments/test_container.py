@@ -58,7 +58,9 @@ def test_a_run_without_a_container_has_none() -> None:
 def test_an_image_is_pulled_off_home_and_told_with_its_sum(source: str) -> None:
     build = KIND.make_build(read(source), HERE)
 
-    assert f'apptainer pull "$WINDLASS_PREFIX/image.sif" {source}\n' in build.script
+    assert f"windlass_source={source} windlass_pinned=\n" in build.script
+    assert 'apptainer pull "$WINDLASS_PREFIX/image.sif" "$windlass_source"\n' in build.script
+    assert ("windlass_pinned=$(python3 " in build.script) is source.startswith("docker://")
     assert 'APPTAINER_CACHEDIR="$WINDLASS_ROOT/images" APPTAINER_TMPDIR="$TMPDIR"' in build.script
     assert "module load apptainer\n" in build.script
     assert (build.path, build.needs_internet) == ("image.sif", True)

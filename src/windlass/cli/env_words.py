@@ -117,6 +117,7 @@ def show_built(output: Output, built: Built) -> None:
         "built": _format_time(built.made),
         "packed": built.packed,
         "image": " ".join(part for part in (built.source, built.digest) if part),
+        "pulled as": built.pinned,
         **{f"GPU code of {name}": " ".join(code) for name, code in sorted(built.gpu_code.items())},
     }
     width = max(len(name) for name in rows) + 2

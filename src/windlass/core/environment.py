@@ -70,6 +70,7 @@ class Built:
     packed: str | None = None  # the one file, where there is one
     source: str = ""  # of a container: where its image came from
     digest: str | None = None  # of a container's image: sha256:...
+    pinned: str | None = None  # what its tag named when it was pulled: docker://NAME@sha256:...
     packages: Mapping[str, str] = field(default_factory=lambda: _NONE)  # name and version
     outer: tuple[str, ...] = ()  # names of those that modules or the system bring
     gpu_code: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # "torch": ("sm_80", ...); as they say it
@@ -184,7 +185,7 @@ def find_contradiction(built: Built, env_id: str) -> str | None:
 def _list_texts(built: Built) -> Iterator[str]:
     """Each a line, or a part of one, where it is shown."""
     yield from (built.kind, built.path, built.python or "", *built.modules, built.platform, built.glibc or "")
-    yield from (*built.outer, built.packed or "", built.source, built.digest or "")
+    yield from (*built.outer, built.packed or "", built.source, built.digest or "", built.pinned or "")
     yield from (text for pair in built.packages.items() for text in pair)
     yield from (text for name, code in built.gpu_code.items() for text in (name, *code))
 

@@ -167,6 +167,7 @@ def make_plan(
         purge_modules=choose_purge(spec.environment, site),
         login_shell=site.software.modules.value != "none",
         environment=_name_environment(environment),
+        image=environment.built.pinned if environment is not None and environment.built is not None else None,
         activate=entering.lines,
         packed=environment.packed if environment is not None else None,
         inside=entering.inside,

@@ -90,7 +90,8 @@ def _make_build(recipe: Recipe, site: Site) -> Build:
         f"{{ echo {quote(f'error: there is no {runtime.program} on this machine')} >&2; exit 1; }}",
         f'export {runtime.variables}_CACHEDIR={folder} {runtime.variables}_TMPDIR="$TMPDIR"  # not in home',
         f'mkdir -p "${runtime.variables}_CACHEDIR"',
-        runtime.make_image(source, is_definition=is_definition),
+        *_name_by_digest(source, site),
+        runtime.make_image(is_definition=is_definition),
         f"{runtime.program} inspect {image} >/dev/null",
         "# Where this node may run containers at all.",
         f"if {inside} {image} sh -c true; then",
@@ -98,8 +99,9 @@ def _make_build(recipe: Recipe, site: Site) -> Build:
         "    { echo 'error: there is no bash in the image, which starts the command of a run' >&2; exit 1; }",
         f"  ! {inside} {image} python3 -c '' 2>/dev/null || {probe(f'{inside} {image} python3')}",
         "fi",
-        f'printf \'{{"digest": "sha256:%s", "bytes": %s, %s}}\\n\' "$(sha256sum <{image} | cut -d \' \' -f 1)" '
-        f'"$(stat -c %s {image})" {quote(facts)} >"${wire.ENV_FACTS}"',
+        f'printf \'{{"digest": "sha256:%s", "bytes": %s, %s%s}}\\n\' "$(sha256sum <{image} | cut -d \' \' -f 1)" '
+        f'"$(stat -c %s {image})" {quote(facts)} '
+        f'"${{windlass_pinned:+, \\"pinned\\": \\"$windlass_pinned\\"}}" >"${wire.ENV_FACTS}"',
     )
     return Build(
         script="".join(f"{line}\n" for line in lines),
@@ -108,6 +110,15 @@ def _make_build(recipe: Recipe, site: Site) -> Build:
         needs_bytes=_guess_bytes(recipe),
         path=IMAGE,
     )
+
+
+def _name_by_digest(source: str, site: Site) -> Iterator[str]:
+    """A tag names another image tomorrow: what it names now is pulled, and told, where the registry says it."""
+    yield f"windlass_source={quote(source)} windlass_pinned="
+    if source.startswith("docker://"):
+        program = quote(site.software.python)
+        yield f'windlass_pinned=$({program} "${wire.ENV_RESOLVE}" "$windlass_source") || windlass_pinned='
+        yield "windlass_source=${windlass_pinned:-$windlass_source}"
 
 
 def _find_base(recipe: Recipe) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from windlass.core.environment import Around
-from windlass.core.shell import quote, quote_with_variables
+from windlass.core.shell import quote_with_variables
 from windlass.core.site import Site
 from windlass.errors import PlanError
 from windlass_job import wire
@@ -25,11 +25,12 @@ class Runtime:
     variables: str  # what its variables begin with: their words may hold variables of the job's, those of argv may not
     build: tuple[str, ...]  # words that make an image from a definition, as a user without rights
 
-    def make_image(self, source: str, *, is_definition: bool) -> str:
-        """The shell line that makes $WINDLASS_PREFIX/image.sif."""
+    def make_image(self, *, is_definition: bool) -> str:
+        """The shell line that makes $WINDLASS_PREFIX/image.sif, of a definition or of $windlass_source."""
         words = self.build if is_definition else ("pull",)
         target = f'"${wire.ENV_PREFIX}/{IMAGE}"'
-        return f"{self.program} {' '.join(words)} {target} {quote(DEFINITION if is_definition else source)}"
+        source = DEFINITION if is_definition else '"$windlass_source"'
+        return f"{self.program} {' '.join(words)} {target} {source}"
 
     def make_words(self, around: Around, image: str, site: Site) -> tuple[str, ...]:
         """Before the command. --quiet: what it tells for information would stand in the training's log."""

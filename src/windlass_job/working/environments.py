@@ -23,6 +23,7 @@ from windlass_job import disk, faults, wire
 from windlass_job.working.behind import Progress
 from windlass_job.working.env_log import LogReader, find_cause
 from windlass_job.working.env_process import run_script
+from windlass_job.working.env_users import find_users
 from windlass_job.working.gpu_code import find_gpu_code
 from windlass_job.working.holding import Holding, wait_until_held
 
@@ -31,7 +32,7 @@ _LOCKS = b".locks"
 _REMOVED = b".removed-"
 _SCRIPT = b"build.sh"
 _PROBE, _PROBED, _FACTS = b"windlass_probe.py", b"probed.json", b"facts.json"
-_FRESH_S = 600  # an agent that has said nothing for so long is dead
+_RESOLVE = b"windlass_resolve.py"
 _SYNC_S = 60
 # Of the shell that started us: they would make a new Python look for its packages elsewhere.
 _NOT_PASSED_ON = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
@@ -123,7 +124,8 @@ def _lay(folder: bytes, number: int, request: "Dict[str, Any]") -> bytes:
         disk.make_folders(os.path.dirname(path))
         disk.write_new(path, content)
     disk.write_new(os.path.join(source, _SCRIPT), request["script"].encode("utf-8"), 0o700)
-    disk.write_new(os.path.join(source, _PROBE), pkgutil.get_data("windlass_job.working", "env_probe.py") or b"")
+    for name, program in ((_PROBE, "env_probe.py"), (_RESOLVE, "image_digest.py")):
+        disk.write_new(os.path.join(source, name), pkgutil.get_data("windlass_job.working", program) or b"")
     return prefix
 
 
@@ -136,6 +138,7 @@ def _run(folder: bytes, number: int, request: "Dict[str, Any]", progress: Progre
     env[wire.ENV_ROOT] = disk.as_text(os.path.dirname(os.path.dirname(folder)))
     env[wire.ENV_WHEELS] = "/".join([env[wire.ENV_ROOT], wire.WHEELS, request["id"]])
     env[wire.ENV_PROBE] = disk.as_text(os.path.join(source, _PROBE))
+    env[wire.ENV_RESOLVE] = disk.as_text(os.path.join(source, _RESOLVE))
     env[wire.ENV_PROBED] = disk.as_text(os.path.join(source, _PROBED))
     env[wire.ENV_FACTS] = disk.as_text(os.path.join(source, _FACTS))
     reader = LogReader(log)
@@ -213,7 +216,7 @@ def _remove(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
         if not doomed:
             what = "are no wheels of" if request.get("only_wheels") else "is no environment"
             raise disk.Refused("not-found", "there {} {} in {}".format(what, request["id"], disk.as_text(root)))
-        users = _find_users(root, request)
+        users = find_users(root, request)
         if users:
             raise disk.Refused("in-use", "{} is used by {}".format(request["id"], ", ".join(users)))
         counted = [count(one) for one in doomed]
@@ -225,32 +228,6 @@ def _remove(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
             if one.startswith(_REMOVED):  # ours, and what a removal that was killed left
                 _remove_tree(os.path.join(os.path.dirname(folder), one))
         return {"files": sum(files for files, _ in counted), "bytes": sum(size for _, size in counted)}
-
-
-def _find_users(root: bytes, request: "Dict[str, Any]") -> "List[str]":
-    """Runs whose plan names it, and that wait or run: by the laptop's word, or by that of their agent."""
-    runs = os.path.join(root, disk.as_path(wire.RUNS))
-    users = []
-    for name in sorted(os.listdir(runs)) if os.path.isdir(runs) else []:
-        plan = disk.read_json(os.path.join(runs, name, disk.as_path(wire.PLAN_JSON))) or {}
-        is_known = disk.as_text(name) in (request.get("runs") or ())
-        if _is_user(plan, request) and (is_known or _is_running(os.path.join(runs, name))):
-            users.append(disk.as_text(name))
-    return users
-
-
-def _is_user(plan: "Dict[str, Any]", request: "Dict[str, Any]") -> bool:
-    """Of what was built; or of the wheels alone, from which its nodes make the environment themselves."""
-    wheels = "/{}/{}".format(wire.WHEELS, request["id"])
-    if any(wheels in str(line) for line in plan.get("activate") or ()):
-        return True
-    return plan.get("environment") == request["id"] and not request.get("only_wheels")
-
-
-def _is_running(run: bytes) -> bool:
-    path = os.path.join(run, disk.as_path(wire.STATUS))
-    status = disk.read_json(path) or {}
-    return status.get("state") == wire.RUNNING and time.time() - os.stat(path).st_mtime < _FRESH_S
 
 
 def find_folder(request: "Dict[str, Any]") -> bytes:
@@ -315,7 +292,7 @@ def _remove_strays(folder: bytes, holding: Holding, request: "Dict[str, Any]") -
     holding.check()
     current = _read_current(folder) or 0
     older = [number for number in _list_builds(folder) if number < current]
-    has_users = bool(older[:-1]) and bool(_find_users(os.path.dirname(os.path.dirname(folder)), request))
+    has_users = bool(older[:-1]) and bool(find_users(os.path.dirname(os.path.dirname(folder)), request))
     kept = [current] + (older if has_users else older[-1:])
     for number in _list_builds(folder):
         if holding.lingers(number):

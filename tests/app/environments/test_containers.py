@@ -14,12 +14,21 @@ from tests.app.environments.hub import WEIGHTS, open_hub
 from tests.app.test_story import TRAINING
 from tests.cluster.cluster import SlurmCluster
 from tests.conftest import Places
-from tests.environments.images import make_image, make_small_tree, make_tree, reason_there_is_no_apptainer
+from tests.environments.images import (
+    make_image,
+    make_small_tree,
+    make_tree,
+    reason_there_is_no_apptainer,
+    run_apptainer,
+)
 from tests.environments.registry import serve_image
 from windlass.app.cancelling import cancel_runs
+from windlass.app.environments.building import build_environment
 from windlass.app.environments.containers import clean_cache, list_images, verify_images
 from windlass.app.environments.ensuring import ensure_environment
 from windlass.app.environments.prefetching import PrefetchOptions, prefetch
+from windlass.app.environments.registry import find_environment
+from windlass.app.environments.seen import load_recipe
 from windlass.app.fetching import fetch_run
 from windlass.app.following import wait
 from windlass.app.logs import read_log
@@ -31,11 +40,12 @@ from windlass.core.record import RunRecord, RunState
 from windlass.core.toml.layers import Flag
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
-from windlass.errors import CheckFailed, EnvironmentNotFound
+from windlass.errors import CheckFailed, EnvironmentFailed, EnvironmentNotFound
 
 pytestmark = pytest.mark.slurm
 
 SITE = "containers"
+IN_DEFINITION = Flag(key="environment.container", value="image.def")
 # Only inside: what the image has, what this machine has not; what is bound; the variables of a rank.
 LOOKS = """
 import os, pathlib, sys
@@ -157,19 +167,22 @@ def _damage(image: Path) -> None:
     os.utime(image, (later, later))
 
 
-def test_an_image_is_pulled_from_a_registry_by_its_digest(session: Session, slurm: SlurmCluster, project: Path) -> None:
+def test_an_image_is_pulled_from_a_registry_by_what_its_tag_names(
+    session: Session, slurm: SlurmCluster, project: Path
+) -> None:
     profile = slurm.home("alice") / ".bash_profile"
     profile.write_text("export APPTAINER_NOHTTPS=1\n")  # the registry is this machine's
     try:
         with serve_image(make_small_tree(), "lab/boxed") as address:
-            planned = plan(
-                session, project, environment__container=f"docker://{address}", run__command="cat /etc/windlass-image"
-            )
+            tag = f"docker://{address.partition('@')[0]}:latest"
+            planned = plan(session, project, environment__container=tag, run__command="cat /etc/windlass-image")
     finally:
         profile.unlink()
     assert planned.environment is not None
     assert planned.environment.built is not None
-    assert planned.environment.built.source == f"docker://{address}"
+    assert planned.environment.built.source == tag
+    assert planned.environment.built.pinned == f"docker://{address}"
+    assert planned.plan.image == f"docker://{address}"
 
     record = wait(session, start_run(session, planned))
 
@@ -190,6 +203,27 @@ if MUST_ASK or not path.exists():
     path.write_bytes(pathlib.Path("weights").read_bytes())
 print(pathlib.Path("/etc/windlass-image").read_text(), path.stat().st_size)
 """
+
+
+def test_an_image_that_cannot_be_made_again_leaves_the_one_there_is(session: Session, project: Path) -> None:
+    """What its definition copies from the site is gone: nothing else about it has changed."""
+    site = session.site(SITE)
+    there = Path(site.root) / "weights.txt"
+    there.write_text("once\n")
+    (project / "image.def").write_text(
+        f"Bootstrap: localimage\nFrom: {make_small_tree()}\n%files\n  {there} /etc/weights\n"
+    )
+    recipe = load_recipe(session, Wanted(project=project, site=SITE, flags=(IN_DEFINITION,)))
+    first = build_environment(session, site, recipe)
+    there.unlink()
+
+    with pytest.raises(EnvironmentFailed, match=r"while copying \S+weights\.txt"):
+        build_environment(session, site, recipe, again=True)
+
+    assert find_environment(session, site, recipe.id) == first
+    assert [problem for _, problem in verify_images(session, site, [recipe.id])] == [None]
+    assert "once" in run_apptainer("exec", first.path, "cat", "/etc/weights").stdout
+    assert [one.name for one in Path(first.path).parents[1].glob("build-*")] == ["build-1"]
 
 
 def test_what_a_training_inside_needs_is_fetched_and_loaded_inside_with_the_network_off(
