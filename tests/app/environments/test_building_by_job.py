@@ -91,6 +91,20 @@ def test_the_time_of_the_command_counts_more(session: Session, project: Path, tm
     assert load_plan(tmp_path)["link_time"] == "PT540S"
 
 
+def test_it_is_never_cut_into_links(session: Session, project: Path, tmp_path: Path) -> None:
+    """A build that is cut begins anew."""
+    config = find_folders(os.environ).config_file
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[resources]\nlink_time = "100s"\n')
+
+    done = run_build(project)
+
+    assert done.returncode == 0, done.stderr
+    assert ": longer ones are not allowed there" in done.stderr
+    plan = load_plan(tmp_path)
+    assert (plan["links"], plan["link_time"]) == (1, "PT100S")
+
+
 def test_a_job_that_fails_is_told_with_the_first_line_that_failed(session: Session, project: Path) -> None:
     (project / "requirements.txt").write_text("greet\nfoam\n")
 
