@@ -98,7 +98,7 @@ def test_a_search_is_not_resumed_and_left_alone(project: Path) -> None:
 
 
 def test_following_ends_when_the_sweep_is_cancelled(project: Path) -> None:
-    words = [WINDLASS, "sweep", "sleep 300; echo loss={x}", "x=1,2,3", "--pattern", "loss=(.*)"]
+    words = [str(WINDLASS), "sweep", "sleep 300; echo loss={x}", "x=1,2,3", "--pattern", "loss=(.*)"]
     with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as following:
         assert following.stderr is not None
         line = next(line for line in following.stderr if line.startswith("submitted"))
