@@ -47,8 +47,8 @@ def test_a_deed_that_meets_a_file_it_cannot_read_ends_with_words(session: Sessio
     assert deed.problem.message == f"{tmp_path}/gone: No such file or directory"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_deed_that_breaks_off_by_a_bug_ends_and_says_so(session: Session) -> None:
+    """Its traceback is told too: pytest shows it as a warning."""
     deed = do(session, lambda *_: str(1 // 0))
 
     assert deed.problem is not None
