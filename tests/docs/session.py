@@ -28,7 +28,7 @@ class Reader:
         self.project = project
         path = [str(one) for one in (programs, Path(sys.executable).parent) if one]
         path.append(os.environ["PATH"])
-        self._env = {**os.environ, **env, "PATH": os.pathsep.join(path), "READER_ENV": str(home / "reader-env.sh")}
+        self.env = {**os.environ, **env, "PATH": os.pathsep.join(path), "READER_ENV": str(home / "reader-env.sh")}
 
     def follow(self, block: Block) -> None:
         """Do what a block says: write its file, or type its commands."""
@@ -44,12 +44,12 @@ class Reader:
     def leave(self, site: str) -> None:
         """Nothing of ours stays at a site: neither runs nor an open connection."""
         listed = subprocess.run(
-            ["windlass", "ps", "--json", "--all", "--on", site], env=self._env, capture_output=True, check=False
+            ["windlass", "ps", "--json", "--all", "--on", site], env=self.env, capture_output=True, check=False
         )
         runs = [one["run_id"] for one in json.loads(listed.stdout or b"{}").get("runs", ())]
         for command in (["cancel", *runs], ["rm", "--yes", *runs], ["logout", site]):
             if command[-1] not in ("cancel", "--yes"):
-                subprocess.run(["windlass", *command], env=self._env, capture_output=True, timeout=120, check=False)
+                subprocess.run(["windlass", *command], env=self.env, capture_output=True, timeout=120, check=False)
 
     def _type(self, step: Step, block: Block, *, expected: int) -> None:
         done = self._run(["bash", "-c", _SHELL.format(command=step.command)], block, expected=expected)
@@ -61,7 +61,7 @@ class Reader:
         done = subprocess.run(
             argv,
             cwd=self.project,
-            env=self._env,
+            env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -83,8 +83,18 @@ def test_what_a_page_says_can_be_done_at_a_site(
         for block in load_blocks(page):
             if block.mark != "skip":
                 at_site.follow(block)
+                look_often(reader)
     finally:
         at_site.leave("mycluster")
+
+
+def look_often(reader: Reader) -> None:
+    """A reader waits half a minute for an end to be seen; ten seconds are the least."""
+    added = Path(reader.env["WINDLASS_CONFIG_DIR"]) / "sites" / "mycluster.toml"
+    text = added.read_text() if added.exists() else "poll_s"
+    if "poll_s" not in text:
+        head, _, rules = text.partition("\n[rules]\n")
+        added.write_text(f"{head}\n[rules]\npoll_s = 10\n{rules}")
 
 
 @pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "console"], ids=block_name)

@@ -73,6 +73,27 @@ def test_a_rank_that_fails_ends_the_save_at_once_for_rank_0_too(home: Home) -> N
     assert home.list_saves() == []
 
 
+AFTER_A_FAILURE = """
+import pathlib, time
+from windlass_job import run
+saves = run.checkpoint("checkpoints", patience_s=60)
+if run.rank == 2:
+    while not list(pathlib.Path("checkpoints").glob(".windlass-*/*/*.given-up")):
+        time.sleep(0.05)
+with saves.save(1, all_ranks=True):
+    if run.rank == WHO:
+        raise OSError(5, "mine")
+"""
+
+
+@pytest.mark.parametrize("who", [0, 3])
+def test_a_rank_that_comes_after_the_failure_of_another_need_not_wait(home: Home, who: int) -> None:
+    done = [end(rank) for rank in home.start_ranks(RANKS, AFTER_A_FAILURE.replace("WHO", str(who)))]
+
+    assert "SaveFailed: rank 0 has given this checkpoint up: " in done[2].err
+    assert "mine" in done[2].err
+
+
 CARELESS = """
 from windlass_job import run
 saves = run.checkpoint("checkpoints", patience_s=60)

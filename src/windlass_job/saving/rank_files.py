@@ -8,6 +8,7 @@ import shutil
 import time
 
 from windlass_job import disk
+from windlass_job.bounded import say
 from windlass_job.saving.attempts import Aside
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, Callable, List, Optional, Set
 
 _LEFT = b".ranks"
+_GIVEN_UP = b".given-up"
+_APART_S = 5.0  # ranks of one start begin so far apart, and clocks differ; two starts are further apart
 _FIRST_LOOK_S = 0.02
 _LOOK_S = 1.0
 
@@ -28,6 +31,7 @@ class RankFiles:
         self._aside = aside
         self._start = start.encode("ascii")
         self._patience_s = patience_s
+        self._began = time.time()
         self._saves = 0
         self._questions = 0
 
@@ -50,7 +54,7 @@ class RankFiles:
         self._saves += 1
         name = b"%s.%s.%d" % (name, self._start, self._saves)
         if rank != 0:
-            return self._find(name, "rank 0 has not begun to save")
+            return self._find(name, "rank 0 has not begun to save", refuse=lambda: self._refuse_given_up(name))
         self._aside.open()
         made = os.path.join(self._aside.path, name)
         os.mkdir(made + _LEFT)
@@ -66,6 +70,11 @@ class RankFiles:
         try:
             if error is None:
                 self._wait_for_all(made + _LEFT, set(range(1, size)))
+            else:
+                _give_up(made, said.decode("utf-8", "replace"))
+        except SaveFailed as failed:
+            _give_up(made, str(failed))
+            raise
         finally:
             shutil.rmtree(made + _LEFT, ignore_errors=True)
 
@@ -79,6 +88,13 @@ class RankFiles:
             return not missing
 
         self._wait(look, lambda: "ranks {} have not finished their part".format(_name_some(missing)))
+
+    def _refuse_given_up(self, name: bytes) -> None:
+        """A rank that comes late finds nothing to write into, and need not wait for it."""
+        for path in self._aside.list_inside(name + _GIVEN_UP):
+            told = disk.read_json(path) or {}
+            if told.get("t", 0) >= self._began - _APART_S:  # not that of an earlier start of the same name
+                raise SaveFailed("rank 0 has given this checkpoint up: {}".format(told.get("why")))
 
     # ---- what rank 0 found ----------------------------------------------------------------------------
 
@@ -117,13 +133,18 @@ class RankFiles:
 
     # ---- waiting --------------------------------------------------------------------------------------
 
-    def _find(self, name: bytes, what: str, used: bytes = b"") -> bytes:
-        """used: ends the name of the mark at what this rank has used up in an earlier start of the same name."""
+    def _find(self, name: bytes, what: str, used: bytes = b"", refuse: "Callable[[], None]" = lambda: None) -> bytes:
+        """used: ends the name of the mark at what this rank has used up in an earlier start of the same name.
+
+        refuse: raises when it will never be there.
+        """
         found: List[bytes] = []
 
         def look() -> bool:
             paths = self._aside.list_inside(name)
             found[:] = [path for path in paths if not used or not os.path.lexists(path + used)]
+            if not found:
+                refuse()
             return bool(found)
 
         self._wait(look, what)
@@ -139,6 +160,14 @@ class RankFiles:
                 raise SaveFailed("{} within {:g} s".format(text, self._patience_s))
             time.sleep(pause)
             pause = min(2 * pause, _LOOK_S)
+
+
+def _give_up(made: bytes, why: str) -> None:
+    """Said before the folder goes. A full disk, or no folder any more: then late ranks wait as long as they may."""
+    try:
+        disk.replace(made + _GIVEN_UP, disk.make_json({"t": time.time(), "why": why}))
+    except OSError as error:
+        say("cannot tell the other ranks: {}".format(error.strerror))
 
 
 def _mark(path: bytes) -> None:
