@@ -14,8 +14,7 @@ import pytest
 
 from tests.farming.calls import CallFarm
 from windlass_job import wire
-from windlass_job.farming import ledger, ranges, records
-from windlass_job.farming.entries import DiskStore, Ledger
+from windlass_job.farming import records
 
 WORK = """
 import os, signal, subprocess, sys, time
@@ -42,14 +41,6 @@ def die_at_seven(x):
         print("seven, and then nothing")
         sys.stdout.flush()
         os.kill(os.getpid(), signal.SIGSEGV)
-    return x
-
-def kill_pilot_at_three(x):
-    with open("ran", "a") as file:
-        file.write("%d\\n" % x)
-    if x == 3:
-        os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(60)
     return x
 
 def end_at_once(x):
@@ -356,46 +347,6 @@ def test_a_pilot_that_is_killed_loses_nothing(farm: CallFarm) -> None:
     found = farm.load()
     assert {one.codes for one in found} == {(0,)}
     assert all(isinstance(one.value, int) for one in found)
-
-
-def test_a_call_that_kills_its_pilot_at_once_is_given_up(farm: CallFarm) -> None:
-    farm.add(refer("kill_pilot_at_three"), [(x,) for x in range(40)])
-    for link in range(1, 8):
-        farm.start(WINDLASS_LINK=str(link)).communicate(timeout=60)
-
-    found = farm.load()
-    assert found[3].codes == (records.LOST,)
-    assert {x: one.codes for x, one in enumerate(found) if one.codes != (0,) and x != 3} == {}
-    assert (farm.folder / "ran").read_text().splitlines().count("3") == 5
-
-
-def test_calls_under_which_a_pilot_died_are_not_suspected_for_long(farm: CallFarm) -> None:
-    """They were given to a worker that had begun none of them, or had to give them back."""
-    farm.add(refer("kill_pilot_at_three"), [(x,) for x in range(2000)])
-    farm.start(WINDLASS_LINK="1").communicate(timeout=60)
-    farm.start(WINDLASS_LINK="2").communicate(timeout=60)
-
-    state = Ledger(DiskStore(farm.root + b"/log"))
-    farm.start(WINDLASS_LINK="3").communicate(timeout=60)
-    left = [one for one in state.load().pool if ranges.count_losses(one[2]) > 1]
-    assert ranges.count(left) <= len(os.sched_getaffinity(0))
-
-
-def test_a_suspect_call_runs_alone(farm: CallFarm) -> None:
-    farm.add(refer("wait"), [(0.4,)] * 9)
-
-    def suspect(state: ledger.State) -> tuple[ledger.State, bytes]:
-        made = ledger.give_back(state._replace(next=9), [(0, 4, 0), (4, 5, 3), (5, 9, 0)])
-        return made, ledger.format_entry(ledger.GIVE_BACK, "x", made, moved=made.pool)
-
-    Ledger(DiskStore(farm.root + b"/log")).append(suspect)
-    farm.run()
-
-    ends = {
-        one.task: one for path in farm.folder.glob("farm/pilots/*.rec") for one in records.read_ends(path.read_bytes())
-    }
-    alone = ends.pop(4)
-    assert [one for one in ends.values() if one.start < alone.start + 0.39 and alone.start < one.start + 0.39] == []
 
 
 def test_a_call_is_stopped_while_it_runs_and_before(farm: CallFarm) -> None:
