@@ -93,34 +93,35 @@ def test_killed_at_every_step_each_run_is_submitted_once_or_not_at_all(
 
 @pytest.mark.slurm
 @pytest.mark.slow
-@pytest.mark.parametrize("when", ["before", "during"])
-def test_a_controller_that_is_down_leaves_it_unclear_until_it_is_back(
-    slurm: SlurmCluster, project: Path, when: str
-) -> None:
+def test_a_controller_that_is_down_leaves_it_unclear_until_it_is_back(slurm: SlurmCluster, project: Path) -> None:
+    """One goes down before the submission, and, of the other bench, while sbatch is on its way."""
     slurm.reset()
-    with open_bench(slurm, project, 1, "login-direct") as bench:
-        submitted = _start(bench)
-        bench.tell(sbatch_takes=(1 if when == "during" else 0, 0))
-        victim = Victim(submit, bench.place) if when == "during" else None
-        _ = bench.read_pid("sbatch") if victim else None
+    with ExitStack() as stack:
+        benches = [stack.enter_context(open_bench(slurm, project, number, "login-direct")) for number in (1, 2)]
+        before, during = benches
+        submitted = [token for bench in benches for token in _start(bench)]
+        before.tell(sbatch_takes=(0, 0))
+        during.tell(sbatch_takes=(1, 0))
+        victim = Victim(submit, during.place)
+        during.read_pid("sbatch")
         slurm.stop_controller()
         try:
-            told = (victim or Victim(submit, bench.place)).end()
-            looked = run_command(look, bench.place)
+            told = [one.end() for one in (victim, Victim(submit, before.place))]
+            with ThreadPoolExecutor(len(benches)) as pool:
+                looked = list(pool.map(lambda bench: run_command(look, bench.place), benches))
         finally:
             slurm.start_controller()
             wait_until(lambda: not slurm.run_as("alice", "squeue", check=False).returncode, "the controller is back")
 
-        record = bench.look_for_new()
-        assert record is not None
-        again = bench.resume(record)
+        records = [bench.look_for_new() for bench in benches]
+        again = [bench.resume(record) for bench, record in zip(benches, records, strict=True) if record is not None]
         found = count_jobs(project.name)
     slurm.cancel_all()
 
-    assert "SubmissionUnclear" in str(told.problem)
-    assert "ClusterUnavailable" in str(looked.problem)
-    assert record.state is RunState.NOT_SUBMITTED
-    assert found == Counter([*submitted, again.records[0].submissions[-1].token])
+    assert ["SubmissionUnclear" in str(one.problem) for one in told] == [True, True]
+    assert ["ClusterUnavailable" in str(one.problem) for one in looked] == [True, True]
+    assert [record and record.state for record in records] == [RunState.NOT_SUBMITTED] * 2
+    assert found == Counter([*submitted, *(one.records[0].submissions[-1].token for one in again)])
 
 
 @pytest.mark.slurm
