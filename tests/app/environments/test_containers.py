@@ -19,7 +19,6 @@ from tests.environments.images import (
     make_small_tree,
     make_tree,
     reason_there_is_no_apptainer,
-    run_apptainer,
 )
 from tests.environments.registry import serve_image
 from windlass.app.cancelling import cancel_runs
@@ -222,8 +221,9 @@ def test_an_image_that_cannot_be_made_again_leaves_the_one_there_is(session: Ses
 
     assert find_environment(session, site, recipe.id) == first
     assert [problem for _, problem in verify_images(session, site, [recipe.id])] == [None]
-    assert "once" in run_apptainer("exec", first.path, "cat", "/etc/weights").stdout
     assert [one.name for one in Path(first.path).parents[1].glob("build-*")] == ["build-1"]
+    inside = plan(session, project, environment__container="image.def", run__command="cat /etc/weights")
+    assert "once\n" in show_log(session, wait(session, start_run(session, inside)))
 
 
 def test_what_a_training_inside_needs_is_fetched_and_loaded_inside_with_the_network_off(
