@@ -175,7 +175,9 @@ def test_every_real_node_has_its_copy_and_each_byte_is_read_once(
 def test_a_keeper_that_dies_on_one_node_leaves_the_training_as_it_was(
     cluster: Session, project: Path, slurm: SlurmCluster
 ) -> None:
-    (project / "train.py").write_text(TRAIN.replace("sums, begin =", "time.sleep(4)\nsums, begin ="))
+    # On one node not all arrives: it need not be waited for as long.
+    patient = TRAIN.replace("sums, begin =", "time.sleep(4)\nsums, begin =").replace("begin + 60", "begin + 15")
+    (project / "train.py").write_text(patient)
     record = start(cluster, project, "four", resources__nodes="3", resources__partition="dev")
     wait_for_words(cluster, record, b"data that the nodes read for themselves")
 
