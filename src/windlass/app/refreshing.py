@@ -11,8 +11,10 @@ from windlass.core.exactly_once import Outcome
 from windlass.core.notes import Note, merge_notes
 from windlass.core.progress import Seen, judge
 from windlass.core.record import RunRecord, RunState
+from windlass.core.site import Site
 from windlass.edges.cluster import Cluster, Look
 from windlass.edges.host import Request, expect
+from windlass.edges.site_work import fetch_root
 from windlass.errors import NotFound, SiteNotReady, WindlassError
 
 _MOST_AT_ONCE = 8
@@ -172,7 +174,8 @@ def _settle(session: Session, cluster: Cluster, record: RunRecord) -> RunRecord:
 
 def rebuild(session: Session, site_name: str, *, limit: int = _MOST_LISTED) -> list[RunRecord]:
     """The store's rows for a site, made again from the run folders there: the folders are the truth."""
-    listed = _list_there(session, site_name, limit)
+    site = session.site(site_name)
+    listed = _list_there(session, site, session.facts(site).root or site.root, limit)
     found = [one for one in listed if one is not None]
     _replace_unreadable(session, site_name, found, is_all=len(listed) < limit)
     known = {one.run_id: one for one in session.store.list(limit=None, site=site_name)}
@@ -186,24 +189,23 @@ def rebuild(session: Session, site_name: str, *, limit: int = _MOST_LISTED) -> l
     return found
 
 
-def list_live_there(session: Session, site_name: str) -> list[str]:
+def list_live_there(session: Session, site: Site) -> list[str]:
     """Ids of all runs that wait or run, also of those that another laptop sent or resumed. Nothing of them is kept."""
-    refresh(session, session.store.live_runs(site_name))
-    known = {one.run_id: one.job_ids for one in session.store.list(limit=None, site=site_name)}
-    found = [one for one in _list_there(session, site_name, _MOST_LISTED) if one is not None]
+    refresh(session, session.store.live_runs(site.name))
+    known = {one.run_id: one.job_ids for one in session.store.list(limit=None, site=site.name)}
+    root = fetch_root(session.host(site), site)  # and not the facts: Slurm may be away
+    found = [one for one in _list_there(session, site, root, _MOST_LISTED) if one is not None]
     foreign = [one for one in found if known.get(one.run_id) != one.job_ids]
-    live = (*session.store.live_runs(site_name), *_judge_quietly(session, site_name, foreign))
+    live = (*session.store.live_runs(site.name), *_judge_quietly(session, site.name, foreign))
     return sorted({one.run_id for one in live if not one.state.is_final})
 
 
-def _list_there(session: Session, site_name: str, limit: int) -> list[RunRecord | None]:
+def _list_there(session: Session, site: Site, root: str, limit: int) -> list[RunRecord | None]:
     """None: a folder whose papers cannot be read."""
     from windlass.app.rebuilding import read_listed_run
 
-    site = session.site(site_name)
-    facts = session.facts(site)
-    reply = session.host(site).ask([Request(operation="list_runs", arguments={"root": facts.root, "limit": limit})])[0]
-    expect(reply, SiteNotReady, f"the run folders in {facts.root} cannot be listed")
+    reply = session.host(site).ask([Request(operation="list_runs", arguments={"root": root, "limit": limit})])[0]
+    expect(reply, SiteNotReady, f"the run folders in {root} cannot be listed")
     return [read_listed_run(one, site.name) for one in reply.values.get("runs", [])]
 
 

@@ -109,9 +109,8 @@ def remove_environments(
 
     Those before it are gone then.
     """
-    live = list_live_there(
-        session, site.name
-    )  # one that waits says nothing itself, and another laptop may have sent it
+    # One that waits says nothing itself, and another laptop may have sent it.
+    live = list_live_there(session, site)
     return tuple(_remove(session, site, one.id, live, only_wheels=only_wheels) for one in found)
 
 
