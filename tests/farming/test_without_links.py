@@ -7,6 +7,7 @@ import platform
 import struct
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def claim_all(folder: Path, who: str) -> None:
 def test_of_many_each_task_is_claimed_once(tmp_path: Path) -> None:
     grow(tmp_path, 60)
 
-    workers = [start(lambda who=who: claim_all(tmp_path, who)) for who in "abcd"]
+    workers = [start(partial(claim_all, tmp_path, who)) for who in "abcd"]
     for one in workers:
         one.join(60)
 
@@ -94,7 +95,7 @@ def test_of_many_each_task_is_claimed_once(tmp_path: Path) -> None:
 def test_an_entry_is_whole_or_not_there(tmp_path: Path) -> None:
     grow(tmp_path, 150)
     store = DiskStore(os.fsencode(tmp_path))
-    writer = start(lambda: claim_all(tmp_path, "a"))
+    writer = start(partial(claim_all, tmp_path, "a"))
 
     number, deadline = 1, time.monotonic() + 60
     while number < 151 and time.monotonic() < deadline:
