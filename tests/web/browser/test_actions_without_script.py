@@ -47,7 +47,7 @@ def act(page: "Page", record: RunRecord, title: str) -> str:
     page.get_by_role("button", name=f"{title} {record.run_id}").click()
     page.get_by_role("link", name="Back to the run").wait_for()
     status = page.get_by_role("status")
-    while "Under way" in (said := status.inner_text()):
+    while "Under way" in (said := str(status.inner_text())):
         page.reload()
     page.get_by_role("link", name="Back to the run").click()
     return said
