@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from windlass import errors
+import windlass
+from windlass import api, errors, formats
 from windlass.core import site
 from windlass.core.launch import Launcher
 from windlass.core.run import KINDS_OF_ENVIRONMENT
 from windlass.core.toml.run_file import ENVIRONMENT
+from windlass.core.watching import alarms
 from windlass.environments import KINDS
 from windlass.errors import ERRORS, WindlassError
+from windlass.formats.form import Format
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "windlass"
@@ -183,6 +186,25 @@ def test_what_is_written_is_registered(room: str) -> None:
 
     assert written, f"nothing is written in {room}: does this test still look at the right place?"
     assert [name for name, value in written.items() if value not in registered] == []
+
+
+def test_every_format_and_alarm_is_registered() -> None:
+    modules = [
+        importlib.import_module(f"windlass.formats.{one.name}") for one in pkgutil.iter_modules(formats.__path__)
+    ]
+    written = {value.name: value for module in modules for value in vars(module).values() if isinstance(value, Format)}
+    ours = [value for value in vars(alarms).values() if getattr(value, "__module__", "") == alarms.__name__]
+    judges = [one for one in ours if inspect.isgeneratorfunction(one)]
+
+    assert written == formats.FORMATS
+    assert judges == list(alarms.ALARMS.values())
+
+
+def test_the_package_has_every_function_of_the_api() -> None:
+    """`windlass.api` is what is promised; `windlass` itself is what people type."""
+    functions = [name for name in api.__all__ if inspect.isfunction(getattr(api, name))]
+
+    assert [name for name in functions if name not in windlass.__all__] == []
 
 
 @pytest.mark.parametrize("room", [room for room in CATALOGUES if (SOURCE / room / "__init__.py").exists()])

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         sync,
         ticket,
         wait,
+        wheels_check,
     )
     from windlass.executor import Executor
 
@@ -79,6 +80,7 @@ __all__ = [
     "sync",
     "ticket",
     "wait",
+    "wheels_check",
 ]
 
 

@@ -12,7 +12,6 @@ from windlass.app.sweeps.looking import SweepReader, make_seen
 from windlass.app.sweeps.stopping import Stopper
 from windlass.core.record import RunRecord
 from windlass.core.sweep.seen import SweepSeen
-from windlass.core.sweep.wish import Method
 from windlass.edges.run_lock import HeldAlready, hold_run
 from windlass.edges.sweep_files import find_folder
 from windlass.errors import UsageError
@@ -35,7 +34,7 @@ def follow_sweep(
     while True:
         trials = patience.insist(reader.look, sleep=sleep)
         seen = make_seen(reader, trials)
-        if seen.sweep.method is Method.OPTUNA:
+        if seen.sweep.learns:
             return _drive_alone(session, record, show, sleep)
         show(seen)
         if seen.is_over or reader.is_given_up(trials):

@@ -49,7 +49,7 @@ def resume_sweep(session: Session, record: RunRecord, more: More, *, stays: bool
     card = reader.card
     assert card is not None
     changed = replace(card, sweep=change(card.sweep, more, len(reader.values)))
-    if changed.sweep.method is Method.OPTUNA:
+    if changed.sweep.learns:
         if not stays:
             raise UsageError(
                 "Optuna chooses each trial by those before it, so this program must stay", hint="without -d"
@@ -81,12 +81,12 @@ def _check(sweep: Sweep, more: More) -> None:
             raise UsageError(f"this sweep has no values of {name}", hint=f"it has {known}; another one begins anew")
         old, new = read_dimension(name, sweep.space[name]), read_dimension(name, text)
         is_other = (old.kind, old.is_log, old.choices) != (new.kind, new.is_log, new.choices)
-        if sweep.method is Method.OPTUNA and is_other:
+        if sweep.learns and is_other:
             raise UsageError(
                 f"Optuna cannot go on with other values of {name}: a range may change, a list may not, nor log or int",
                 hint="begin another sweep",
             )
-    if more.trials is not None and sweep.method in (Method.GRID, Method.TABLE):
+    if more.trials is not None and not sweep.takes_count:
         more_rows = "--table FILE with more rows"
         hint = more_rows if sweep.method is Method.TABLE else f"give it more values: {next(iter(sweep.space))}=…"
         raise UsageError(f"a {sweep.method} has as many trials as it has", hint=hint)
@@ -99,7 +99,7 @@ def _add(session: Session, record: RunRecord, card: SweepCard, tried: list[dict[
     project = Path(record.project or ".")
     if sweep.method is Method.RANDOM:
         new = list_trials(sweep, project, first=len(tried))
-    elif sweep.method is Method.OPTUNA:
+    elif sweep.learns:
         new = []
     else:
         known = {_make_key(one) for one in tried}

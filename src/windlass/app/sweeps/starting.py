@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import assert_never
 
 from windlass.app.farms.starting import PlannedFarm, plan_farm, send_farm
 from windlass.app.planning import Planned, Wanted, plan_run
@@ -43,13 +44,13 @@ def plan_sweep(
 ) -> PlannedSweep:
     """Nothing is sent; of a search nothing is asked yet. sweep: with its command."""
     sweep = settle(sweep)
-    if sweep.seed is None and sweep.method in (Method.RANDOM, Method.OPTUNA):
+    if sweep.seed is None and sweep.takes_count:
         sweep = replace(sweep, seed=secrets.randbelow(_MOST_SEED))
     trials = list_trials(sweep, wanted.project)
     names = list(trials[0]) if trials else [one.name for one in list_dimensions(sweep)]
     check_template(sweep.command or "", names)
     count, at_once = len(trials), None
-    if sweep.method is Method.OPTUNA:
+    if sweep.learns:
         count, at_once = sweep.trials or 1, sweep.parallel
         needs = replace(needs, linger=max(needs.linger, LINGER))
     farm = plan_farm(session, wanted, tasks=count, needs=needs, pilots=pilots, at_once=at_once, plan=plan)
@@ -65,7 +66,7 @@ def send_sweep(
     memory = find_memory(session.folders, card.token)
     is_new = not journal.exists()
     try:
-        if card.sweep.method is Method.OPTUNA:
+        if card.sweep.learns:
             card = replace(card, study=str(journal.absolute()))
             trials = _ask_first(Study(journal, card.token, card.sweep, memory=memory), card.sweep)
         rows = make_rows(card.sweep, 0, trials)
@@ -87,8 +88,10 @@ def list_trials(sweep: Sweep, project: Path, *, first: int = 0) -> list[dict[str
         case Method.RANDOM:
             space = list_dimensions(sweep)
             return [draw(space, seed=sweep.seed or 0, trial=number) for number in range(first, sweep.trials or 0)]
-        case _:
+        case Method.OPTUNA | None:
             return []
+        case _:
+            assert_never(sweep.method)
 
 
 def _ask_first(study: Study, sweep: Sweep) -> list[dict[str, Value]]:

@@ -96,7 +96,7 @@ def run(
     with open_session(output) as session:
         spec, origins = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
         sweep = make_sweep(spec, words, own)
-        if detach and sweep.method is Method.OPTUNA:
+        if detach and sweep.learns:
             raise UsageError(
                 "Optuna chooses each trial by those before it, so this program must stay",
                 hint="without -d; after Ctrl-C `windlass sweep resume` goes on",

@@ -19,6 +19,10 @@ class Method(StrEnum):
     OPTUNA = "optuna"  # chosen by what earlier trials brought
 
 
+_ENDLESS = (Method.RANDOM, Method.OPTUNA)  # as many trials as one asks for; the others have as many as they have
+_LEARNING = (Method.OPTUNA,)  # nothing is known of a trial before others have ended
+
+
 class Goal(StrEnum):
     MIN = "min"
     MAX = "max"
@@ -51,6 +55,14 @@ class Sweep:
     sampler: Sampler = Sampler.TPE  # of optuna
     prune: Pruner | None = None  # stops trials that do worse than others did at the same step; hyperband: of optuna
     parallel: int = 8  # of optuna: trials at once; the fewer, the more each learns from those before
+
+    @property
+    def takes_count(self) -> bool:
+        return self.method in _ENDLESS
+
+    @property
+    def learns(self) -> bool:
+        return self.method in _LEARNING
 
 
 def settle(sweep: Sweep) -> Sweep:
@@ -116,10 +128,9 @@ def _check_source(sweep: Sweep) -> None:
 
 
 def _check_count(sweep: Sweep) -> None:
-    takes_count = sweep.method in (Method.RANDOM, Method.OPTUNA)
-    if takes_count and sweep.trials is None:
+    if sweep.takes_count and sweep.trials is None:
         raise UsageError(f"how many trials? {sweep.method} goes on for ever", hint=f"--trials {_SOME}")
-    if not takes_count and sweep.trials is not None:
+    if not sweep.takes_count and sweep.trials is not None:
         raise UsageError(
             f"a {sweep.method} has as many trials as it has", hint=f"some at random: --method random --trials {_SOME}"
         )
