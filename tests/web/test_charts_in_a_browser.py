@@ -11,7 +11,7 @@ import pytest
 
 from tests.web.house import House, make_run
 from windlass.core.record import RunState
-from windlass.web.desk import VENDOR
+from windlass.web.vendor import VENDOR
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

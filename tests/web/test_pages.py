@@ -209,7 +209,7 @@ def test_ten_thousand_runs_are_shown_page_by_page(guest: House) -> None:
 
 def test_the_first_page_is_light(guest: House) -> None:
     """All that it needs, packed as it travels: at most 100 KB."""
-    from windlass.web.desk import VENDOR
+    from windlass.web.vendor import VENDOR
 
     guest.add(*(make_run(f"run-{at}", state=RunState.RUNNING) for at in range(50)))
     if not VENDOR.exists():

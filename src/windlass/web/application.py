@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from windlass.app.deeds import Deeds
 from windlass.errors import ExitCode, NotFound, WindlassError
 from windlass.web import news
-from windlass.web.desk import STATIC, Desk
+from windlass.web.desk import Desk
 from windlass.web.door import Door, Keys
 from windlass.web.pages import (
     actions,
@@ -32,6 +32,7 @@ from windlass.web.pages import (
     today,
     why,
 )
+from windlass.web.vendor import STATIC
 
 _SMALLEST_PACKED = 1000  # bytes
 _STATUSES = {ExitCode.NOT_FOUND: 404, ExitCode.USAGE: 400}

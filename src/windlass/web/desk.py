@@ -1,7 +1,6 @@
 """What all pages share: the watch, what it has seen, the templates, and who is at the door."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -21,11 +20,9 @@ from windlass.core.ending.hiding import find_values, hide
 from windlass.core.spending.amounts import format_amount
 from windlass.core.watching.ansi import strip
 from windlass.core.watching.metrics import shorten_name
-from windlass.web import words
+from windlass.web import vendor, words
 from windlass.web.door import Keys
 
-STATIC = Path(__file__).parent / "static"
-VENDOR = STATIC / "vendor"
 THEMES = ("auto", "light", "dark")
 _THEME_COOKIE = "windlass-theme"
 
@@ -57,8 +54,9 @@ class Desk:
             "form_key": Markup(keys.form),  # its letters come by chance, and may look like a secret
             "theme": self.find_theme(request),
             "live": live,
-            "has_vendor": (VENDOR / "htmx.min.js").exists(),
-            "has_charts": (VENDOR / "uPlot.min.js").exists(),
+            "has_vendor": (vendor.VENDOR / "htmx.min.js").exists(),
+            "has_charts": (vendor.VENDOR / "uPlot.min.js").exists(),
+            "missing": vendor.tell_missing(),
             "version": __version__,
         }
         text = self._templates.get_template(template).render({**shared, **values})

@@ -11,7 +11,7 @@ from tests.web.house import make_run, open_house
 from windlass.app.session import Session
 from windlass.core.record import RunState
 from windlass.edges.folders import find_folders
-from windlass.web.desk import VENDOR
+from windlass.web.vendor import VENDOR
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

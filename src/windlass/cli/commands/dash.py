@@ -33,10 +33,13 @@ def command(output: Output, /, port: int | None, no_browser: bool) -> None:
         raise ExtraMissing(f"the dashboard needs {missing.name}, which is not installed", hint=hint) from missing
     from windlass.cli.browser import open_browser
     from windlass.web.serving import serve
+    from windlass.web.vendor import tell_missing
 
     def ready(running: "Running", is_other: bool) -> None:
         address = running.make_address()
         output.tell(_explain(running, port, is_other=is_other))
+        if missing := tell_missing():
+            output.tell(missing)
         if output.as_json:
             output.show_json({"address": address, "pid": running.pid, "port": running.port, "started": not is_other})
         else:
