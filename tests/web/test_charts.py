@@ -80,10 +80,16 @@ def test_rates_that_were_never_more_than_nothing_have_no_chart(charted: House) -
     assert "Busy CPU cores" in text
 
 
+def test_the_page_of_a_run_is_ready_for_its_first_chart(guest: House) -> None:
+    guest.add(make_run("bare", state=RunState.RUNNING))
+
+    assert "charts.js" in guest.get("/runs/bare").text
+
+
 def test_charts_are_not_loaded_where_there_are_none(guest: House) -> None:
     guest.add(make_run("bare", state=RunState.RUNNING))
 
-    for path in ("/", "/runs", "/runs/bare"):
+    for path in ("/", "/runs", "/runs/bare/log"):
         assert "uPlot" not in guest.get(path).text
         assert "charts.js" not in guest.get(path).text
 

@@ -104,6 +104,19 @@ def test_new_points_come_into_the_same_chart(charted: House, browser: "Browser")
         assert page.locator("details[open]").count() == 1
 
 
+def test_a_page_that_was_opened_before_the_first_number_draws_it(house: House, browser: "Browser") -> None:
+    house.add(make_run("one", state=RunState.RUNNING))
+    with browser.new_context() as context:
+        with context.expect_event("response", lambda answer: "/news" in answer.url):
+            page = visit(house, context)
+
+        house.put("one", {"metrics/1.0.jsonl": make_metrics(50)})
+        house.add(make_run("one", state=RunState.RUNNING, reason="told anew"))  # what the watch notices, and tells
+
+        page.locator(".plot canvas").wait_for()
+        assert page.evaluate("document.styleSheets.length") == 3
+
+
 def test_without_a_script_there_is_a_picture_and_a_table(charted: House, browser: "Browser") -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = visit(charted, context)
