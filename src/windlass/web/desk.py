@@ -98,6 +98,8 @@ def _load_templates(finalize: Callable[[object], object]) -> jinja2.Environment:
         size=words.format_size,
         number=words.format_number,
         state=words.format_state,
+        standing=words.format_standing,
+        tasks=words.format_failed,
         progress=format_progress,
         percent=words.count_percent,
         ansi=words.make_class,

@@ -84,6 +84,18 @@ def format_state(state: RunState) -> Markup:
     return Markup('<span class="state {}">{}</span>').format(TONES[state], state.value)
 
 
+def format_standing(record: RunRecord) -> Markup:
+    """Its state; a farm that is done with failed tasks is no success."""
+    is_partly = record.state is RunState.DONE and record.tasks_failed
+    tone = "warn" if is_partly else TONES[record.state]
+    return Markup('<span class="state {}">{}</span>').format(tone, record.state.value)
+
+
+def format_failed(record: RunRecord) -> str:
+    """Of a farm's tasks."""
+    return f"{record.tasks_failed} of {record.progress_of or 0:g} tasks failed" if record.tasks_failed else ""
+
+
 def count_percent(record: RunRecord) -> int | None:
     if record.progress_done is None or not record.progress_of:
         return None

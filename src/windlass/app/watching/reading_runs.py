@@ -8,6 +8,7 @@ from windlass.app.watching.watch import Watch
 from windlass.core.codec import from_json
 from windlass.core.ending.hiding import find_assigned, find_values, hide
 from windlass.core.events import read_events
+from windlass.core.farm.folding import fold_pilots
 from windlass.core.gauges.nodes import summarise_node
 from windlass.core.gauges.series import NodeGauges
 from windlass.core.plan import Plan
@@ -134,6 +135,15 @@ class RunReader:
                 return opened.read(end - begin)
         except OSError:  # the copy was just removed
             return b""
+
+
+def fold_farm(watch: Watch, record: RunRecord) -> RunRecord:
+    """The run that leads a farm, as all its pilots are; any other as it is."""
+    return fold_pilots([record, *_list_others(watch, record)])[0] if record.leads_farm else record
+
+
+def _list_others(watch: Watch, lead: RunRecord) -> list[RunRecord]:
+    return [one for one in watch.session.store.pilots([lead.run_id]) if one.run_id != lead.run_id]
 
 
 def list_logs(record: RunRecord, index: Index) -> tuple[LogHere, ...]:

@@ -11,7 +11,7 @@ from windlass.app.estimating import load_past
 from windlass.app.noting import add_note
 from windlass.app.services.opening import OPENABLES
 from windlass.app.watching.reading_logs import open_log
-from windlass.app.watching.reading_runs import RunSeen
+from windlass.app.watching.reading_runs import RunSeen, fold_farm
 from windlass.app.watching.reading_today import load_alarms
 from windlass.core.ending.hiding import find_values
 from windlass.core.toml.patching import format_settings
@@ -29,7 +29,7 @@ _AXES = ("step", "time")
 
 def show(desk: Desk, request: Request) -> Response:
     seen = desk.reader.load(request.path_params["run"])
-    record = seen.record
+    record, whole = seen.record, fold_farm(desk.watch, seen.record)
     desk.attend(request, record.run_id)
     gauges = desk.gauges.load(record.run_id, seen.index)
     asked = request.query_params.get("x")
@@ -38,6 +38,7 @@ def show(desk: Desk, request: Request) -> Response:
     values = {
         "seen": seen,
         "record": record,
+        "whole": whole,
         "look": desk.watch.looks([record.site])[record.site],
         "advice": [(one, "\n".join(format_settings(one.patch))) for one in desk.advice.load(seen, gauges)],
         "alarms": [one for one in load_alarms(desk.watch, desk.reader, [record]) if one.run_id == record.run_id],
@@ -57,7 +58,7 @@ def show(desk: Desk, request: Request) -> Response:
         "openables": [one for one in OPENABLES.values() if one.is_for(record) or desk.services.find(record, one.kind)],
         "notes": [(one.time, one.text) for one in reversed(record.notes)],
     }
-    return desk.show(request, "run.html", values, live="" if record.state.is_final else record.run_id)
+    return desk.show(request, "run.html", values, live="" if whole.state.is_final else record.run_id)
 
 
 async def note(desk: Desk, request: Request) -> Response:
