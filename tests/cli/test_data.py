@@ -275,7 +275,8 @@ def test_damaged_members_of_a_zip_are_exit_code_1(windlass: Windlass, project: P
     sent = windlass("data", "send", "set.zip", "--name", "set", "--on", "here", "--json")
 
     assert (done.returncode, sent.returncode) == (1, 1)
-    assert "1 damaged members of the archive, left out: 'bad.bin'" in done.stderr
+    assert "1 damaged member of the archive, left out: 'bad.bin'" in done.stderr
+    assert "next:" not in done.stderr
     assert read_json(sent)["sent"]["files"] == 1
 
 

@@ -23,7 +23,7 @@ from windlass_job.shards.folder import FileDamaged, Folder
 from windlass_job.shards.index import IndexDamaged
 from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.sampling import sample
-from windlass_job.shards.tables import TableUnreadable
+from windlass_job.shards.table_rows import TableUnreadable
 from windlass_job.shards.verifying import verify
 from windlass_job.shards.writing import PackFailed
 
@@ -287,8 +287,8 @@ def test_labels_that_only_look_like_numbers_are_sorted_as_words() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('{"path": "a", "label": "\\ud800"}', r"row 1: '\\ud800' is no text"),
-        ('{"path": "\\ud800", "label": "a"}', r"row 1: '\\ud800' is no text"),
+        ('{"path": "a", "label": "\\ud800"}', r"line 1: '\\ud800' is no text"),
+        ('{"path": "\\ud800", "label": "a"}', r"line 1: '\\ud800' is no text"),
         ('{"path": "a", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "line 1 is nested too deep"),
     ],
 )

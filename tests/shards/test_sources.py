@@ -15,7 +15,7 @@ from windlass_job.shards.archives import ArchiveDamaged
 from windlass_job.shards.folder import Folder
 from windlass_job.shards.packing import Settings, pack
 from windlass_job.shards.sources import choose_source
-from windlass_job.shards.tables import TableUnreadable
+from windlass_job.shards.table_rows import TableUnreadable
 from windlass_job.shards.walking import NoFolder
 
 
@@ -34,17 +34,34 @@ def test_a_list_names_the_files(tmp_path: Path, between: bytes) -> None:
     packed = pack_small(tmp_path / "files.txt", tmp_path / "set")
 
     assert read_set(tmp_path / "set") == {b"a/1": b"one", b"a/2": b"two", b"b c": b"three"}
-    assert packed.told.counts == {words.TWICE: 1, words.REFUSED_NAME: 1, words.NO_FILE: 2}
+    assert packed.told.counts == {words.TWICE: 1, words.OUTSIDE: 1, words.NO_FILE: 2}
 
 
-def test_absolute_paths_outside_are_stored_as_tar_stores_them(tmp_path: Path) -> None:
-    make_tree(tmp_path / "data", {b"x": b"1"})
-    (tmp_path / "lists").mkdir()
-    (tmp_path / "lists" / "files.txt").write_bytes(bytes(tmp_path / "data" / "x"))
+@pytest.mark.parametrize("kind", ["files.txt", "files.csv"])
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_paths_outside_are_packed_when_asked_for(tmp_path: Path, kind: str, is_absolute: bool) -> None:
+    make_tree(tmp_path, {b"data/x": b"1", b"lists/y": b"2"})
+    listed = tmp_path / "lists" / kind
+    listed.write_text(f"{'path,label' if kind == 'files.csv' else 'y'}\ny\n")
+    with listed.open("a") as file:
+        file.write(f"{tmp_path}/data/x\n" if is_absolute else "../data/x\n")
 
-    pack_small(tmp_path / "lists" / "files.txt", tmp_path / "set")
+    packed = pack_small(listed, tmp_path / "set")
+    pack(choose_source(bytes(listed), outside=True), bytes(tmp_path / "all"), Settings("all"))
 
-    assert read_set(tmp_path / "set") == {bytes(tmp_path / "data" / "x").lstrip(b"/"): b"1"}
+    assert read_set(tmp_path / "set") == {b"y": b"2"}
+    assert packed.told.counts[words.OUTSIDE] == 1
+    assert read_set(tmp_path / "all") == {b"y": b"2", bytes(tmp_path / "data" / "x").lstrip(b"/"): b"1"}
+
+
+def test_absolute_paths_through_a_link_to_the_folder_lie_in_it(tmp_path: Path) -> None:
+    make_tree(tmp_path, {b"data/x": b"1"})
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    (tmp_path / "data" / "files.txt").write_text(f"{tmp_path}/data/x\n")
+
+    pack_small(tmp_path / "link" / "files.txt", tmp_path / "set")
+
+    assert read_set(tmp_path / "set") == {b"x": b"1"}
 
 
 @pytest.mark.parametrize(("suffix", "between"), [("csv", ","), ("tsv", "\t")])
@@ -118,7 +135,7 @@ def test_a_table_of_labels_beside_a_folder_names_its_classes(tmp_path: Path) -> 
         b"b/odd \xff": ("wren", {"year": "2000"}),
         b"b/none": (None, {}),
     }
-    assert packed.told.counts == {words.REFUSED_NAME: 1}
+    assert packed.told.counts == {words.REFUSED_NAME: 1, words.NO_ROW: 1}
 
 
 def test_a_table_of_labels_must_have_some_and_needs_a_folder(tmp_path: Path) -> None:

@@ -17,11 +17,13 @@ def make_stored_name(name: bytes) -> "Optional[bytes]":
     return b"/".join(parts)
 
 
-def name_below(path: bytes, base: bytes) -> "Optional[bytes]":
-    """A path of this machine as a stored name: below `base` where it lies there, else as tar stores absolute ones."""
-    if not os.path.isabs(path):
-        return make_stored_name(os.path.normpath(path))
-    path, base = os.path.normpath(path), os.path.join(os.path.normpath(base), b"")
-    if path.startswith(base):
-        path = path[len(base) :]
-    return make_stored_name(path.lstrip(b"/"))
+def name_below(path: bytes, base: bytes, outside: bool = False) -> "Optional[bytes]":
+    """A path of this machine as a stored name, counted from `base`.
+
+    outside: what does not lie there has a name too, as tar stores absolute ones.
+    """
+    path = os.path.normpath(os.path.join(base, path))
+    for top in (os.path.normpath(base), os.path.realpath(base)):
+        if path.startswith(os.path.join(top, b"")):
+            return make_stored_name(path[len(os.path.join(top, b"")) :])
+    return make_stored_name(path.lstrip(b"/")) if outside else None

@@ -352,7 +352,8 @@ def _finish(
     if packing.is_empty and before is not None:
         return Packed(before.card, packing)
     if not packing.settings.may_be_empty and not packing.count_alive():
-        raise PackFailed("{} holds no files that can be packed".format(disk.as_text(packing.source.path)))
+        why = ": " + "; ".join(packing.told.make_lines()) if packing.told.counts else ""
+        raise PackFailed("{} holds no files that can be packed{}".format(disk.as_text(packing.source.path), why))
     if before is not None and not packing.settings.anew:
         lost = packing.delta.dead_files if packing.delta is not None else before.card.files
         claiming.check_loss(before, packing.source, lost)

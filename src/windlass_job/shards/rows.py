@@ -21,8 +21,11 @@ MOST_LABELS = 100000  # more than that are numbers or sentences: they stay a col
 class Rows:
     """`add` all, `settle` once; then `labels` is true, and they can be iterated once."""
 
-    def __init__(self, scratch: "Optional[bytes]") -> None:
+    def __init__(self, scratch: "Optional[bytes]", outside: bool = False, refused: str = words.REFUSED_NAME) -> None:
+        """outside: also files that do not lie below the base of their paths. refused: as what others are told."""
         self._scratch = scratch
+        self._outside = outside
+        self._refused = refused
         self._sorter = Sorter(scratch)
         self.labels = set()  # type: set[str]
         self.columns = ()  # type: Tuple[str, ...]
@@ -34,9 +37,9 @@ class Rows:
             self.add(os.path.join(folder, path), base, label, columns, told)
 
     def add(self, path: bytes, base: bytes, label: "Optional[str]", columns: "Dict[str, Any]", told: "Told") -> None:
-        name = name_below(path, base)
+        name = name_below(path, base, self._outside) if b"\0" not in path else None
         if name is None:
-            told.add(words.REFUSED_NAME, path)
+            told.add(self._refused, path)
             return
         path = name if os.path.normpath(path) == name else path
         self._sorter.add(name, json.dumps([disk.as_text(path), label, columns]).encode("ascii"))

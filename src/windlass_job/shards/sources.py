@@ -15,6 +15,7 @@ from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.naming import name_below
 from windlass_job.shards.readers import FileReader
 from windlass_job.shards.rows import Rows
+from windlass_job.shards.table_rows import TableUnreadable
 from windlass_job.shards.tables import Table, is_table
 from windlass_job.shards.walking import NoFolder, walk
 
@@ -29,9 +30,16 @@ _BATCH = 2000
 
 
 def choose_source(
-    path: bytes, kind: str = "auto", follow_folders: bool = False, labels: "Optional[bytes]" = None
+    path: bytes,
+    kind: str = "auto",
+    follow_folders: bool = False,
+    labels: "Optional[bytes]" = None,
+    outside: bool = False,
 ) -> "Any":
-    """kind: folder, list, table, tar or zip; `auto` looks at what is there. labels: a table about a folder's files."""
+    """kind: folder, list, table, tar or zip; `auto` looks at what is there. labels: a table about a folder's files.
+
+    outside: also files that a list or a table names outside of its own folder.
+    """
     for one in (path,) if labels is None else (path, labels):
         _refuse_special(one)
     if kind == "auto":
@@ -41,7 +49,7 @@ def choose_source(
         return FolderSource(path, follow_folders, labels)
     if labels is not None:
         raise NoFolder("{} is no folder, and a table of labels is for the files of one".format(disk.as_text(path)))
-    return KINDS[kind](path)
+    return _NAMED[kind](path, outside) if kind in _NAMED else _ARCHIVES[kind](path)
 
 
 def _refuse_special(path: bytes) -> None:
@@ -174,6 +182,8 @@ class FolderSource:
                     if rows.labels:
                         batch.labels[at] = numbers.get(row[2] or "", NO_CLASS)
                     row = next(merged, None)
+                elif rows.labels:
+                    told.add(words.NO_ROW, name)
             yield batch
         while row is not None:
             told.add(words.NO_FILE, row[0])
@@ -185,9 +195,10 @@ class RowSource:
 
     is_sequential = False
 
-    def __init__(self, path: bytes, base: "Optional[bytes]" = None) -> None:
+    def __init__(self, path: bytes, outside: bool = False) -> None:
         self.path = os.path.abspath(path)
-        self._base = os.path.abspath(base) if base else os.path.dirname(self.path)
+        self._base = os.path.dirname(self.path)
+        self._outside = outside
         self.classes = ()  # type: Tuple[str, ...]
         self.columns = ()  # type: Tuple[str, ...]
         self.words = "the files named in " + disk.as_text(os.path.basename(self.path))
@@ -196,7 +207,7 @@ class RowSource:
         return FileReader(self._base)
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
-        rows = Rows(scratch)
+        rows = Rows(scratch, self._outside, words.OUTSIDE)
         self._fill(rows, told)
         rows.settle(told, self._is_there)
         self.columns = rows.columns
@@ -243,7 +254,8 @@ class TableSource(RowSource):
         rows.add_table(Table(self.path, self._base), b"", self._base, told)
 
 
-KINDS = {"list": ListSource, "table": TableSource, "tar": TarSource, "zip": ZipSource}
+_NAMED = {"list": ListSource, "table": TableSource}
+_ARCHIVES = {"tar": TarSource, "zip": ZipSource}
 
 
 def _make_batch(lists: "List[List[Any]]") -> Batch:
@@ -266,6 +278,8 @@ def _look_at(path: bytes, name: bytes, told: "Told") -> "Optional[os.stat_result
 def _read_list(path: bytes) -> "Iterator[bytes]":
     with open(path, "rb") as file:
         start = file.read(1 << 16)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise TableUnreadable("{} is UTF-16: save the list as UTF-8".format(disk.as_text(path)))
         between = b"\0" if b"\0" in start else b"\r\n" if b"\r\n" in start else b"\n"
         file.seek(len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0)
         rest = b""

@@ -20,11 +20,37 @@ LINK_INSIDE = "links in the archive, left out"
 TABLE_INSIDE = "tables of metadata in the archive, packed as files: unpacked, their columns would be read"
 NOT_PLAIN = "special entries of the archive, left out"
 TWICE = "names that came more than once, the last one kept"
+OUTSIDE = "paths outside of the folder of their list, left out (--outside packs them)"
 NO_FILE = "rows without a file"
+NO_ROW = "files without a row in the table, packed without a class"
+LOST_LINK = "hard links in the archive to what is not before them in it, left out"
 LITTER = "files or folders of the system or an editor, left out"
 DOCUMENTATION = "files for people beside the folders of classes, left out"
 BESIDE_CLASSES = "files beside the folders of classes: packed, without a class"
-_FAULTS = (UNREADABLE, DAMAGED, RESTLESS)  # files that should be there, and are not
+_ONE = {
+    BROKEN_LINK: "link that leads nowhere",
+    FOLDER_LINK: "link to a folder, not followed",
+    LINK_OUT: "link that leads out of the folder, left out",
+    DEVICE: "device, pipe or socket",
+    UNREADABLE: "file or folder that could not be read",
+    DAMAGED: "damaged member of the archive, left out",
+    VANISHED: "file that vanished meanwhile",
+    CHANGED: "file that changed while it was read, packed as it was read",
+    RESTLESS: "file that did not keep still, left out",
+    REFUSED_NAME: "name that leads out of the folder, left out",
+    LINK_INSIDE: "link in the archive, left out",
+    TABLE_INSIDE: "table of metadata in the archive, packed as a file: unpacked, its columns would be read",
+    NOT_PLAIN: "special entry of the archive, left out",
+    OUTSIDE: "path outside of the folder of its list, left out (--outside packs it)",
+    TWICE: "name that came more than once, the last one kept",
+    NO_FILE: "row without a file",
+    NO_ROW: "file without a row in the table, packed without a class",
+    LOST_LINK: "hard link in the archive to what is not before it in it, left out",
+    LITTER: "file or folder of the system or an editor, left out",
+    DOCUMENTATION: "file for people beside the folders of classes, left out",
+    BESIDE_CLASSES: "file beside the folders of classes: packed, without a class",
+}
+_FAULTS = (UNREADABLE, DAMAGED, RESTLESS, LOST_LINK)  # files that should be there, and are not
 _EXAMPLES = 5
 
 
@@ -58,10 +84,12 @@ class Told:
         for kind in sorted(self.counts):
             shown = ", ".join(repr(name) for name in self.examples[kind])
             more = ", …" if self.counts[kind] > len(self.examples[kind]) else ""
-            lines.append("{} {}: {}{}".format(self.counts[kind], kind, shown, more))
+            what = _ONE.get(kind, kind) if self.counts[kind] == 1 else kind
+            lines.append("{} {}: {}{}".format(self.counts[kind], what, shown, more))
         return lines
 
 
 def find_faults(lines: "Iterable[str]") -> "List[str]":
     """Of the lines that `make_lines` made those about files that should have been taken along."""
-    return [line for line in lines if any(" {}: ".format(kind) in line for kind in _FAULTS)]
+    kinds = _FAULTS + tuple(_ONE[kind] for kind in _FAULTS)
+    return [line for line in lines if any(" {}: ".format(kind) in line for kind in kinds)]

@@ -83,7 +83,8 @@ def _open_source(request: "Dict[str, Any]") -> "Any":
 
     path = disk.expand_root(request["source"])
     labels = disk.expand_root(request["labels"]) if request.get("labels") else None
-    return choose_source(path, request.get("kind") or "auto", bool(request.get("follow")), labels)
+    follow, outside = bool(request.get("follow")), bool(request.get("outside"))
+    return choose_source(path, request.get("kind") or "auto", follow, labels, outside)
 
 
 def _extract(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":

@@ -105,7 +105,7 @@ def test_a_folder_comes_with_its_times_and_rights(site: Site, tmp_path: Path) ->
     found = (tmp_path / "back/run.sh").stat()
     assert (found.st_mode & 0o777, found.st_mtime) == (0o755, 1_600_000_000)
     assert not (tmp_path / "back/link").is_symlink()
-    assert got.left_out == ("1 links that lead out of the folder, left out: 'link'",)
+    assert got.left_out == ("1 link that leads out of the folder, left out: 'link'",)
 
 
 def test_links_that_stay_inside_and_empty_folders_come_too(site: Site, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ class PackOptions:
     nodes: int = 1  # that will read it at once
     compress: bool = False  # where a trial shows that it pays
     follow_links: bool = False  # links to folders
+    outside: bool = False  # also files that a list or a table names outside of its own folder
     verify: bool = False  # what is there is read too; files that are damaged are packed again
     anew: bool = False  # as if nothing had been packed before
     about: Mapping[str, str] = field(default_factory=dict)
@@ -177,6 +178,7 @@ def _make_request(site: Site, source: str, name: str, options: PackOptions) -> J
         "target": f"{site.root}/{wire.DATA}/{name}",
         "kind": options.kind,
         "follow": options.follow_links,
+        "outside": options.outside,
         "labels": options.labels,
         "settings": {
             "name": name,
@@ -206,7 +208,7 @@ def _make_settings(options: PackOptions, name: str) -> Settings:
 
 def _open_source(source: Path, options: PackOptions) -> Any:
     labels = os.fsencode(Path(options.labels).expanduser()) if options.labels else None
-    return choose_source(os.fsencode(source), options.kind, options.follow_links, labels)
+    return choose_source(os.fsencode(source), options.kind, options.follow_links, labels, options.outside)
 
 
 def _refuse_other(source: Path, target: Path) -> None:

@@ -52,6 +52,7 @@ class SendOptions:
     nodes: int = 1
     compress: bool = False
     follow_links: bool = False
+    outside: bool = False
     about: Mapping[str, str] = field(default_factory=dict)
     tries: int = 4  # how often a broken connection is opened again
 

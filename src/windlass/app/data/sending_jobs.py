@@ -95,6 +95,8 @@ class Wishes(Protocol):
     @property
     def follow_links(self) -> bool: ...
     @property
+    def outside(self) -> bool: ...
+    @property
     def about(self) -> Mapping[str, str]: ...
 
 
@@ -169,7 +171,8 @@ def _plan_loose(source: Path, name: str, *, there: Card | None, known: Path | No
     except (ValueError, OSError) as problem:  # the shards' own errors are ValueErrors with words for people
         raise UsageError(f"{source} cannot be packed: {problem}", done="nothing was sent") from problem
     if not packing.count_alive():
-        raise UsageError(f"{source} holds no files that can be packed", done="nothing was sent")
+        why = ": " + "; ".join(packing.told.make_lines()) if packing.told.counts else ""
+        raise UsageError(f"{source} holds no files that can be packed{why}", done="nothing was sent")
 
     def make_card(shards: Sequence[Shard]) -> Card:
         planned = [
@@ -210,7 +213,7 @@ def _plan_loose(source: Path, name: str, *, there: Card | None, known: Path | No
 
 def _open_source(source: Path, wishes: Wishes) -> Any:
     labels = os.fsencode(Path(wishes.labels).expanduser()) if wishes.labels else None
-    return choose_source(os.fsencode(source), wishes.kind, wishes.follow_links, labels)
+    return choose_source(os.fsencode(source), wishes.kind, wishes.follow_links, labels, wishes.outside)
 
 
 # ---- a data set that is packed already
@@ -219,6 +222,7 @@ def _open_source(source: Path, wishes: Wishes) -> Any:
 def _refuse_wishes(source: Path, wishes: Wishes) -> None:
     """It goes as it is."""
     asked = {"--labels": wishes.labels, "--compress": wishes.compress, "--follow-links": wishes.follow_links}
+    asked["--outside"] = wishes.outside
     asked.update({f"--{name}": value for name, value in wishes.about.items()})
     given = [name for name, value in asked.items() if value]
     if given:

@@ -88,8 +88,9 @@ def pack(
         output.show_json({"packed": packed})
         return judge_told(output, packed.told, source, packed.path)
     show_packed(output, packed)
+    code = judge_told(output, packed.told, source, packed.path)
     output.tell(f"next: windlass data send {into} --name {options.name or into.name} --on SITE")
-    return judge_told(output, packed.told, source, packed.path)
+    return code
 
 
 def _advise_on(output: Output, source: str, site_name: str, options: "PackOptions") -> None:
@@ -131,8 +132,9 @@ def _pack_at_site(
         output.show_json({"packed": packed})
         return judge_told(output, packed.told, source, packed.path)
     show_packed(output, packed)
+    code = judge_told(output, packed.told, source, packed.path)
     output.tell(f"in windlass.toml: [{format_key(('data', name))}]")
-    return judge_told(output, packed.told, source, packed.path)
+    return code
 
 
 def _make_options(values: dict[str, str | int | bool | None]) -> "PackOptions":

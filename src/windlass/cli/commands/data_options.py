@@ -15,6 +15,7 @@ _OPTIONS = (
     click.option("--labels", metavar="TABLE", help="A CSV of paths and labels about the files of the folder SOURCE."),
     click.option("--compress", is_flag=True, help="Where a trial shows that it pays."),
     click.option("--follow-links", is_flag=True, help="Also into folders that links lead to."),
+    click.option("--outside", is_flag=True, help="Also files that a list or a table names outside of its folder."),
     click.option("--licence", help="For the card."),
     click.option("--description", help="For the card."),
 )
@@ -37,5 +38,6 @@ def read_packing(values: dict[str, Any]) -> dict[str, Any]:
         "nodes": int(values["nodes"]),
         "compress": bool(values["compress"]),
         "follow_links": bool(values["follow_links"]),
+        "outside": bool(values["outside"]),
         "about": {name: str(values[name]) for name in ("licence", "description") if values[name]},
     }
