@@ -17,6 +17,7 @@ from windlass.app.watching.looking import load_look, look_around, look_at_site
 from windlass.app.watching.watch import Watch
 from windlass.core.record import RunRecord, RunState
 from windlass.core.toml.layers import Flag
+from windlass.core.watching.looks import Look
 from windlass.edges.folders import find_folders
 from windlass.edges.host import Request
 from windlass.edges.mirror import Mirror
@@ -116,6 +117,31 @@ def _is_still(count: Callable[[], object]) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def test_who_comes_back_to_this_machine_waits_a_moment_for_a_fresh_look(session: Session, tmp_path: Path) -> None:
+    start(session, tmp_path, "sleep 100")
+    long_ago = time.time() - 3600
+    session.store.keep(f"look:{SITE}", Look(tried=long_ago, ended=long_ago, seen=long_ago))
+    watch = Watch(session)
+
+    watch.attend("a page")
+    watch.await_looks(within_s=30)
+    watch.close()
+
+    seen = load_look(session, SITE).seen
+    assert seen is not None
+    assert seen > long_ago + 1800
+
+
+def test_nobody_waits_for_a_site_that_does_not_answer(session: Session, tmp_path: Path) -> None:
+    start(session, tmp_path, "sleep 100")
+    session.store.keep(f"look:{SITE}", Look(tried=1.0, ended=1.0, seen=1.0, problem="away", failures=20))
+    watch, began = Watch(session), time.monotonic()
+
+    watch.await_looks(within_s=30)
+
+    assert time.monotonic() - began < 10
 
 
 def test_what_one_process_saw_another_uses(session: Session, queries: Callable[[], int], tmp_path: Path) -> None:

@@ -61,6 +61,17 @@ def test_a_site_that_does_not_answer_is_a_banner(guest: House) -> None:
     assert "10 min ago" in text
 
 
+@pytest.mark.parametrize("path", ["/", "/runs"])
+def test_rows_of_a_site_that_was_not_seen_lately_say_when(guest: House, path: str) -> None:
+    now = time.time()
+    guest.add(make_run("one", state=RunState.RUNNING), make_run("over", state=RunState.DONE, ended=now - 9))
+
+    guest.set_look(Look(seen=now - 7200))
+    assert guest.get(path).text.count('<span class="quiet">seen <time') == 1
+    guest.set_look(Look(seen=now - 20))
+    assert '<span class="quiet">seen <time' not in guest.get(path).text
+
+
 def test_a_run_shows_chain_metrics_log_and_what_was_submitted(guest: House) -> None:
     guest.add(
         make_run("one", state=RunState.FAILED, reason="the command ended with exit code 1", ended=400.0, created=0.0)

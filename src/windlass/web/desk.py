@@ -24,6 +24,7 @@ from windlass.web import vendor, words
 from windlass.web.door import Keys
 
 THEMES = ("auto", "light", "dark")
+_PATIENCE_S = 1.0  # with this machine's own Slurm
 _THEME_COOKIE = "windlass-theme"
 
 
@@ -80,6 +81,11 @@ class Desk:
     def attend(self, request: Request, *runs: str) -> None:
         """Somebody asked for this page: without JavaScript there is no other sign."""
         self.watch.attend(f"page {request.url.path}", runs)
+
+    def attend_fresh(self, request: Request, *runs: str) -> None:
+        """The same for a page that would show runs as they were when somebody looked last."""
+        self.attend(request, *runs)
+        self.watch.await_looks(within_s=_PATIENCE_S)
 
 
 def _load_templates(finalize: Callable[[object], object]) -> jinja2.Environment:

@@ -5,6 +5,7 @@ the mirror; how many do so changes nothing about how often a site is asked.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 
 from windlass.app.session import Session
@@ -12,11 +13,12 @@ from windlass.app.watching.attention import ATTENTION_S, Attention
 from windlass.app.watching.looking import load_look
 from windlass.app.watching.mirroring import open_mirror
 from windlass.app.watching.site_watch import SiteWatch
-from windlass.core.watching.looks import Look
+from windlass.core.watching.looks import LEAST_S, Look
 from windlass.errors import StoreError, WindlassError
 
 FILES_S = 5.0  # between two looks at files of runs; no question to Slurm
 _SITES_S = 5.0  # how soon what another process did is noticed
+_PEEK_S = 0.05
 _SHRINK_EVERY = 60  # of those: how often the mirror is kept from growing too large
 
 
@@ -52,6 +54,16 @@ class Watch:
     def looks(self, names: Iterable[str]) -> Mapping[str, Look]:
         """How the last look at each site ended, by whichever process."""
         return {name: load_look(self.session, name) for name in names}
+
+    def await_looks(self, *, within_s: float) -> None:
+        """After `attend`: what is shown first is not old, where an answer is near and disturbs nobody: on this machine.
+
+        A site that did not answer the last time is not waited for.
+        """
+        names = [name for name in {one.site for one in self.session.store.live_runs()} if self._is_ours_alone(name)]
+        deadline = time.monotonic() + within_s
+        while any(self._is_stale(name) for name in names) and time.monotonic() < deadline:
+            time.sleep(_PEEK_S)
 
     def find_problem(self, name: str) -> str | None:
         """Why files of runs at this site could not be read."""
@@ -92,6 +104,16 @@ class Watch:
         for name in sorted(names - self._sites.keys()):
             self._sites[name] = SiteWatch(self.session, name, self._attention, tell=self._tell, files_s=self._files_s)
             self._sites[name].start()
+
+    def _is_ours_alone(self, name: str) -> bool:
+        try:
+            return self.session.is_pocket(self.session.site(name))
+        except WindlassError:  # its file is gone, or wrong
+            return False
+
+    def _is_stale(self, name: str) -> bool:
+        look = load_look(self.session, name)
+        return look.problem is None and look.is_older(LEAST_S, self.session.clock())
 
     def _shrink(self) -> None:
         for run_id in self.mirror.shrink(spared=self._attention.runs):

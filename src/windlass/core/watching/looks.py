@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 LEAST_S = 10.0  # no site is asked more often, whatever its file says
+OLD_S = 90.0  # who shows something older says so
 _MOST_PATIENCE = 16  # after failures: so many times the usual pause
 _LOST_S = 300.0  # whoever began to ask and has not come back in this time was killed
 
@@ -27,6 +28,11 @@ class Look:
     def count_age_s(self, now: float) -> float | None:
         """Of what is shown; None: the site was never seen."""
         return None if self.seen is None else max(0.0, now - self.seen)
+
+    def is_older(self, seconds: float, now: float) -> bool:
+        """Also what was never seen."""
+        age = self.count_age_s(now)
+        return age is None or age > seconds
 
 
 NEVER = Look()

@@ -28,9 +28,10 @@ _AXES = ("step", "time")
 
 
 def show(desk: Desk, request: Request) -> Response:
-    seen = desk.reader.load(request.path_params["run"])
+    run_id = desk.watch.session.store.load(request.path_params["run"]).run_id
+    desk.attend_fresh(request, run_id)
+    seen = desk.reader.load(run_id)
     record, whole = seen.record, fold_farm(desk.watch, seen.record)
-    desk.attend(request, record.run_id)
     gauges = desk.gauges.load(record.run_id, seen.index)
     asked = request.query_params.get("x")
     axis = asked if asked in _AXES else "time" if gauges.gpus else "step"
