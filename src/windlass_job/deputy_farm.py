@@ -42,7 +42,7 @@ def add_tasks(call: "Call") -> "Answer":
     rows = _unpack(root, blobs, call.arguments["pieces"], call)
     name = call.arguments["name"]
     disk.join_inside(folder, name)
-    first, count = adding.add(folder, name, rows, call.arguments["kind"])
+    first, count = adding.add(folder, name, rows, call.arguments["kind"], call.arguments.get("first"))
     forget_pieces(root, {"pieces": [one for one in call.arguments["pieces"] if one not in blobs]})
     return {"first": first, "count": count}, b""
 

@@ -9,7 +9,8 @@ from windlass.core.sweep.seen import SweepSeen
 from windlass.errors import ExitCode, Interrupted
 
 
-def show_to_the_end(output: Output, session: Session, record: RunRecord, *, detach: bool) -> int:
+def show_to_the_end(output: Output, session: Session, record: RunRecord, *, detach: bool, is_held: bool = False) -> int:
+    """is_held: see `follow_sweep`."""
     if detach:
         output.show_json({"run": record}) if output.as_json else output.show(record.run_id)
         return int(ExitCode.OK)
@@ -23,7 +24,7 @@ def show_to_the_end(output: Output, session: Session, record: RunRecord, *, deta
         told = line
 
     try:
-        seen = follow_sweep(session, record, show=tell)
+        seen = follow_sweep(session, record, show=tell, is_held=is_held)
     except KeyboardInterrupt:
         raise Interrupted(
             "stopped following",

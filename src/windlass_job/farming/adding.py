@@ -36,8 +36,10 @@ def lay(folder: bytes, card: "Dict[str, Any]", rows: "Iterable[bytes]", kind: st
     return count
 
 
-def add(folder: bytes, name: str, rows: "Iterable[bytes]", kind: str) -> "Tuple[int, int]":
-    """(number of the first one, how many)."""
+def add(
+    folder: bytes, name: str, rows: "Iterable[bytes]", kind: str, first: "Optional[int]" = None
+) -> "Tuple[int, int]":
+    """(number of the first one, how many). first: that number, or nothing is added: (what it would be, 0)."""
     book, tasks = open_ledger(folder), os.path.join(folder, b"tasks")
     count = 0
     for _ in range(_MOST_TRIES):
@@ -45,6 +47,9 @@ def add(folder: bytes, name: str, rows: "Iterable[bytes]", kind: str) -> "Tuple[
         known = next((one for one in segments if one.name == name), None)
         if known is not None:
             return known.first, known.count
+        if first is not None and state.total != first:
+            table.remove_rows(tasks, name)
+            return state.total, 0
         if not count:
             count = table.write_rows(tasks, 0, rows, name)
             if not count:

@@ -50,6 +50,12 @@ def write_rows(folder: bytes, first: int, rows: "Iterable[bytes]", name: str = "
     return len(offsets) - 1
 
 
+def remove_rows(folder: bytes, name: str) -> None:
+    """Of tasks that were never published."""
+    for suffix in (b".rows", b".idx"):
+        disk.remove_if_there(_find_file(folder, Segment(0, 0, "", name), suffix))
+
+
 def publish(folder: bytes, segment: Segment) -> None:
     """FileExistsError: others have the task of this number."""
     card = {"count": segment.count, "kind": segment.kind, "name": segment.name}

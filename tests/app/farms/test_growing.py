@@ -55,6 +55,32 @@ def test_an_addition_that_is_asked_for_twice_is_made_once(farm: bytes) -> None:
     assert len(list_commands(farm)) == 8
 
 
+def test_an_addition_for_a_number_that_another_has_is_not_made(farm: bytes) -> None:
+    assert adding.add(farm, "a", make_rows("a", 2), COMMANDS, 3) == (3, 2)
+
+    assert adding.add(farm, "b", make_rows("b", 2), COMMANDS, 3) == (5, 0)
+    assert adding.add(farm, "a", make_rows("a", 2), COMMANDS, 3) == (3, 2)  # asked for again: it is done
+    assert len(list_commands(farm)) == 5
+
+
+def test_of_many_who_add_at_the_same_number_one_does(farm: bytes) -> None:
+    begin = multiprocessing.get_context("fork").Barrier(6)
+
+    def act(name: str) -> None:
+        begin.wait()
+        adding.add(farm, name, make_rows(name, 10), COMMANDS, 3)
+
+    workers = [multiprocessing.get_context("fork").Process(target=act, args=(f"add-{one}",)) for one in range(6)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+
+    assert len({line.split()[0] for line in list_commands(farm)[3:]}) == 1
+    assert len(list_commands(farm)) == 13
+    assert len(list(Path(os.fsdecode(farm), "tasks").iterdir())) == 6
+
+
 def test_who_died_before_the_file_was_made_has_added_nothing(farm: bytes) -> None:
     table.write_rows(farm + b"/tasks", 0, make_rows("dead", 4), "dead")
 

@@ -16,16 +16,23 @@ from windlass.core.farm.room import find_room
 from windlass.core.farm.sizing import Asked, PilotSize, There, choose_more, read_asked
 from windlass.core.farm.values import FarmNeeds, FarmStatus, leave_out_ended, read_needs, read_status
 from windlass.core.record import RunRecord
-from windlass.edges.host import Reply
+from windlass.edges.host import Json, Reply
 from windlass.errors import UsageError
 
 
 def add_tasks(
-    session: Session, record: RunRecord, rows: Iterable[bytes], kind: str, *, name: str | None = None
+    session: Session,
+    record: RunRecord,
+    rows: Iterable[bytes],
+    kind: str,
+    *,
+    name: str | None = None,
+    first: int | None = None,
 ) -> range:
     """Their numbers. Asked for twice by a connection that broke, they are added once: the addition has a name.
 
-    name: given by who asks again himself; see `make_addition`.
+    name: given by who asks again himself; see `make_addition`. first: the number that the first of them must get;
+    where somebody else was faster, nothing is added and the range is empty.
     """
     packed = pack_rows(rows)
     if not packed:
@@ -34,7 +41,8 @@ def add_tasks(
 
     def send() -> Reply:
         pieces = send_pieces(session.host(session.site(record.site)), record.root, packed)
-        arguments = {"root": record.root, "name": name, "kind": kind, "pieces": pieces.names, "blobs": pieces.blobs}
+        arguments: Json = {"root": record.root, "name": name, "kind": kind, "first": first}
+        arguments |= {"pieces": pieces.names, "blobs": pieces.blobs}
         return ask_farm(session, record, "farm_add", arguments, payload=b"".join(pieces.along))
 
     values = send_with_contents(session.tell, send).values

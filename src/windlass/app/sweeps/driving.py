@@ -128,7 +128,7 @@ class Driver:
         one = self._addition
         if one is None:
             return
-        added = add_tasks(self.session, self.reader.record, one.rows, COMMANDS, name=one.name)
+        added = add_tasks(self.session, self.reader.record, one.rows, COMMANDS, name=one.name, first=one.first)
         self._addition = None
         self._refuse_others(added.start != one.first)
 

@@ -1,6 +1,7 @@
 """`sweep resume`: more trials, another range, and on after any crash. What was tried is not tried again."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from windlass.app.farms.adding import add_tasks, ensure_pilots
 from windlass.app.farms.asking import ask_farm
 from windlass.app.farms.steering import open_farm
 from windlass.app.session import Session
+from windlass.app.sweeps.holding import hold_sweep
 from windlass.app.sweeps.knowing import open_study
 from windlass.app.sweeps.looking import SweepReader
 from windlass.app.sweeps.starting import list_trials
@@ -21,6 +23,8 @@ from windlass.core.sweep.wish import Method, Sweep
 from windlass.edges.host import Request, expect
 from windlass.errors import SiteNotReady, UsageError
 from windlass_job import wire
+
+_MOST_TRIES = 100  # others may be faster a few times, never so often
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,28 +43,56 @@ class Resumed:
     sweep: Sweep
 
 
-def resume_sweep(session: Session, record: RunRecord, more: More, *, stays: bool = True) -> Resumed:
-    """First the card, then the trials: after a crash between them the same call adds what is missing.
+@contextmanager
+def resuming(session: Session, record: RunRecord, more: More, *, stays: bool = True) -> Iterator[Resumed]:
+    """What was changed. A search is held until the end of the `with`, in which it is driven; others meanwhile wait.
 
     stays: whoever calls goes on to follow it, which a search needs.
     """
     reader = SweepReader(session=session, record=record)
+    learns = _look(reader).sweep.learns
+    if learns and not stays:
+        raise UsageError("Optuna chooses each trial by those before it, so this program must stay", hint="without -d")
+    with ExitStack() as held:
+        held.enter_context(hold_sweep(session, record, waits=not learns))
+        resumed = _resume(reader, more)
+        if not learns:
+            held.close()
+        yield resumed
+
+
+def resume_sweep(session: Session, record: RunRecord, more: More, *, stays: bool = True) -> Resumed:
+    """Whoever follows it then may find that another drives it."""
+    with resuming(session, record, more, stays=stays) as resumed:
+        return resumed
+
+
+def _look(reader: SweepReader) -> SweepCard:
     reader.look()
-    card = reader.card
-    assert card is not None
-    changed = replace(card, sweep=change(card.sweep, more, len(reader.values)))
-    if changed.sweep.learns:
-        if not stays:
-            raise UsageError(
-                "Optuna chooses each trial by those before it, so this program must stay", hint="without -d"
-            )
-        open_study(session, card)  # tells before anything changes that it cannot be read here
-    if changed != card:
-        _save_card(session, record, changed)
-    if reader.status is not None and reader.status.is_closed:
-        open_farm(session, record)
-    added = _add(session, record, changed, reader.values)
-    return Resumed(added=added, pilots=tuple(ensure_pilots(session, record)), sweep=changed.sweep)
+    assert reader.card is not None
+    return reader.card
+
+
+def _resume(reader: SweepReader, more: More) -> Resumed:
+    """First the trials, then the card: where another laptop was faster nothing has changed, and it is looked anew.
+
+    After a crash between them the trials are there, and counted by whoever comes next.
+    """
+    session, record = reader.session, reader.record
+    for _ in range(_MOST_TRIES):
+        card = _look(reader)
+        changed = replace(card, sweep=change(card.sweep, more, len(reader.values)))
+        if changed.sweep.learns:
+            open_study(session, card)  # tells before anything changes that it cannot be read here
+        added = _add(session, record, changed, reader.values)
+        if added is None:
+            continue
+        if changed != card:
+            _save_card(session, record, changed)
+        if reader.status is not None and reader.status.is_closed:
+            open_farm(session, record)
+        return Resumed(added=added, pilots=tuple(ensure_pilots(session, record)), sweep=changed.sweep)
+    raise SiteNotReady(f"others add trials to {record.run_id} all the time", hint="the same command again")
 
 
 def change(sweep: Sweep, more: More, count: int) -> Sweep:
@@ -94,19 +126,22 @@ def _check(sweep: Sweep, more: More) -> None:
         raise UsageError(f"the trials of this sweep come from {sweep.method}, not from a table", hint="without --table")
 
 
-def _add(session: Session, record: RunRecord, card: SweepCard, tried: list[dict[str, Value]]) -> int:
-    sweep = card.sweep
-    project = Path(record.project or ".")
+def _add(session: Session, record: RunRecord, card: SweepCard, tried: list[dict[str, Value]]) -> int | None:
+    """How many. None: others added some since it was asked which were tried, and nothing was added."""
+    new = _list_new(card.sweep, Path(record.project or "."), tried)
+    if not new:
+        return 0
+    rows = make_rows(card.sweep, len(tried), new)
+    return len(add_tasks(session, record, rows, COMMANDS, first=len(tried))) or None
+
+
+def _list_new(sweep: Sweep, project: Path, tried: list[dict[str, Value]]) -> list[dict[str, Value]]:
+    if sweep.learns:
+        return []  # it adds its own later
     if sweep.method is Method.RANDOM:
-        new = list_trials(sweep, project, first=len(tried))
-    elif sweep.learns:
-        new = []
-    else:
-        known = {_make_key(one) for one in tried}
-        new = [one for one in list_trials(sweep, project) if _make_key(one) not in known]
-    if new:
-        add_tasks(session, record, make_rows(sweep, len(tried), new), COMMANDS)
-    return len(new)
+        return list_trials(sweep, project, first=len(tried))
+    known = {_make_key(one) for one in tried}
+    return [one for one in list_trials(sweep, project) if _make_key(one) not in known]
 
 
 def _make_key(values: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:

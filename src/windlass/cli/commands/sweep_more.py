@@ -68,7 +68,7 @@ def resume(
       windlass sweep resume digits-k3f9w --trials 20 lr=log:1e-4..1e-2
     """
     from windlass.app.sweeps.looking import find_sweep
-    from windlass.app.sweeps.resuming import More, resume_sweep
+    from windlass.app.sweeps.resuming import More, resuming
     from windlass.cli.sweep_following import show_to_the_end
     from windlass.core.sweep.space import read_dimensions
     from windlass.core.sweep.wish import make_space
@@ -76,10 +76,10 @@ def resume(
     more = More(trials=trials, space=make_space(read_dimensions(values)), table=table)
     with open_session(output) as session:
         record = find_sweep(session, sweep)
-        resumed = resume_sweep(session, record, more, stays=not detach)
-        told = f"{resumed.added} trials added" if resumed.added else "nothing to add"
-        output.tell(told if not resumed.sweep.learns else f"up to {resumed.sweep.trials} trials")
-        for pilot in resumed.pilots:
-            output.tell(f"{'submitted':<10} run {pilot.run_id}, job {pilot.job_id} at {pilot.site}")
-        code = show_to_the_end(output, session, record, detach=detach)
+        with resuming(session, record, more, stays=not detach) as resumed:
+            told = f"{resumed.added} trials added" if resumed.added else "nothing to add"
+            output.tell(told if not resumed.sweep.learns else f"up to {resumed.sweep.trials} trials")
+            for pilot in resumed.pilots:
+                output.tell(f"{'submitted':<10} run {pilot.run_id}, job {pilot.job_id} at {pilot.site}")
+            code = show_to_the_end(output, session, record, detach=detach, is_held=resumed.sweep.learns)
     return code or int(ExitCode.OK)
