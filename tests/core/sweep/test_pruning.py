@@ -1,6 +1,7 @@
 """Hopeless trials are those that Optuna's own MedianPruner would stop, at a step that others have told."""
 
 import math
+from dataclasses import replace
 
 import optuna
 import pytest
@@ -55,3 +56,19 @@ def test_one_that_is_further_than_all_others_ever_came_is_judged_where_they_were
     assert find_hopeless(trials, {**curves, 5: dict.fromkeys((0.0, 1.0, 30.0), 2.0)}, Goal.MIN) == [5]
     assert find_hopeless(trials, {**curves, 5: {0.0: 2.0, 1.0: 2.0, 30.0: 0.1}}, Goal.MIN) == []  # it came on
     assert find_hopeless(trials[1:], {**curves, 5: {0.0: 2.0}}, Goal.MIN) == []  # too few have ended
+
+
+@pytest.mark.parametrize("lost", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("goal", Goal)
+def test_those_that_ended_in_infinity_count_as_the_worst(goal: Goal, lost: float) -> None:
+    diverged = [Trial(number=number, values={}, state=TrialState.DONE, metric=lost) for number in range(4)]
+    good = [replace(make_trial(number), metric=1.0) for number in range(4, 9)]
+    bad = 2.0 if goal is Goal.MIN else 0.5
+    curves = {number: {0.0: 1.0, 1.0: lost if number < 4 else 1.0} for number in range(9)}
+    running = [make_trial(9, runs=True), make_trial(10, runs=True), make_trial(11, runs=True)]
+    curves |= {9: {0.0: bad, 1.0: bad}, 10: {0.0: 1.0, 1.0: 1.0}, 11: {1.0: lost}}
+
+    assert find_hopeless([*diverged, *good, *running], curves, goal) == [9, 11]
+    # One good trial is enough, where five have ended: at step 1 nothing is worse than the others, at step 0 it is.
+    assert find_hopeless([*diverged, good[0], running[0]], {**curves, 9: {0.0: bad}}, goal) == [9]
+    assert find_hopeless([*diverged, good[0], running[0]], curves, goal) == []

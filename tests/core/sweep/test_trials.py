@@ -2,12 +2,16 @@
 
 import math
 import random
+from dataclasses import replace
+
+import pytest
 
 from windlass.core.sweep.importance import measure_importance
 from windlass.core.sweep.measures import MeasureReader
+from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.trials import Trial, TrialState, find_best, find_history, group_failures, rank
 from windlass.core.sweep.values import Value
-from windlass.core.sweep.wish import Goal
+from windlass.core.sweep.wish import Goal, Sweep
 
 
 def make_trial(number: int, metric: float | None, state: TrialState = TrialState.DONE, line: str = "") -> Trial:
@@ -24,13 +28,28 @@ def test_the_best_comes_first_and_what_has_no_number_last() -> None:
         make_trial(5, 1.0),
     ]
 
-    assert [one.number for one in rank(trials, Goal.MIN)] == [1, 5, 0, 3, 2, 4]
-    assert [one.number for one in rank(trials, Goal.MAX)] == [0, 1, 5, 3, 2, 4]
+    assert [one.number for one in rank(trials, Goal.MIN)] == [1, 5, 0, 2, 3, 4]
+    assert [one.number for one in rank(trials, Goal.MAX)] == [0, 1, 5, 2, 3, 4]
     best = find_best(trials, Goal.MIN)
     assert best is not None
     assert best.number == 1
     assert find_best(trials[2:5], Goal.MIN) is None
     assert find_history(trials, Goal.MIN) == [(0, 3.0, 3.0), (1, 1.0, 1.0), (5, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize("goal", Goal)
+def test_infinity_of_either_sign_is_the_worst_and_is_told(goal: Goal) -> None:
+    metrics = (math.inf, 3.0, -math.inf, math.nan)
+    trials = tuple(make_trial(number, metric) for number, metric in enumerate(metrics))
+    seen = SweepSeen(sweep_id="s", site="here", sweep=Sweep(goal=goal), trials=trials, asked=0.0, told=("loss",))
+    none_ended = replace(seen, trials=trials[2:])
+
+    assert [one.number for one in seen.ranked] == [1, 0, 2, 3]
+    assert seen.best == trials[1]
+    assert seen.advice == "3 trials ended with a loss that is infinite or no number (0, 2, 3): that counts as the worst"
+    assert none_ended.advice == (
+        "2 trials ended with a loss that is infinite or no number (2, 3): that counts as the worst"
+    )
 
 
 def test_failures_with_the_same_words_are_one_group() -> None:

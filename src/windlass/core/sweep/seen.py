@@ -6,6 +6,8 @@ from windlass.core.sweep.template import make_filler
 from windlass.core.sweep.trials import Failure, Trial, TrialState, find_best, group_failures, rank
 from windlass.core.sweep.wish import Sweep
 
+_MOST_NAMED = 12  # trials in a line
+
 
 @dataclass(frozen=True, kw_only=True)
 class SweepSeen:
@@ -47,7 +49,10 @@ class SweepSeen:
 
     @property
     def advice(self) -> str | None:
-        """Where trials ended, and none has told the number that was meant."""
+        """Where trials ended, and some or all have not told a number that was meant."""
+        lost = [one.number for one in self.trials if one.is_lost]
+        if lost:
+            return self._tell_lost(lost)
         done = self.count(TrialState.DONE)
         if self.best is not None or not done:
             return None
@@ -55,3 +60,9 @@ class SweepSeen:
             return f"no trial told {self.sweep.metric}; they told {', '.join(self.told)}: --metric {self.told[0]}"
         told = f'run.log(step, {self.sweep.metric}=…), or pattern = "{self.sweep.metric}=([0-9.e+-]+)"'
         return f"no trial told {self.sweep.metric}: write {told}"
+
+    def _tell_lost(self, lost: list[int]) -> str:
+        numbers = ", ".join(map(str, lost[:_MOST_NAMED])) + (", …" if len(lost) > _MOST_NAMED else "")
+        trials = "1 trial" if len(lost) == 1 else f"{len(lost)} trials"
+        what = f"a {self.sweep.metric} that is infinite or no number"
+        return f"{trials} ended with {what} ({numbers}): that counts as the worst"

@@ -37,7 +37,16 @@ class Trial:
     @property
     def is_ranked(self) -> bool:
         """It has come to its end with a number."""
-        return self.state is TrialState.DONE and self.metric is not None and math.isfinite(self.metric)
+        return self.has_ended and not self.is_lost
+
+    @property
+    def is_lost(self) -> bool:
+        """It has come to its end with infinity, of whatever sign, or NaN: that counts as the worst."""
+        return self.has_ended and not math.isfinite(self.metric or 0.0)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state is TrialState.DONE and self.metric is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +58,12 @@ class Failure:
 
 
 def rank(trials: Iterable[Trial], goal: Goal) -> list[Trial]:
-    """The best first; those without a number behind them, by their own numbers."""
+    """The best first; behind them those that are lost, then those without an end, by their own numbers."""
     sign = 1.0 if goal is Goal.MIN else -1.0
 
-    def key(trial: Trial) -> tuple[bool, bool, float, int]:
+    def key(trial: Trial) -> tuple[bool, bool, bool, float, int]:
         number = trial.metric if trial.metric is not None and math.isfinite(trial.metric) else None
-        return (not trial.is_ranked, number is None, sign * (number or 0.0), trial.number)
+        return (not trial.is_ranked, not trial.is_lost, number is None, sign * (number or 0.0), trial.number)
 
     return sorted(trials, key=key)
 
