@@ -18,6 +18,7 @@ from windlass_job import disk
 from windlass_job.shards import layouts
 from windlass_job.shards import told as words
 from windlass_job.shards.cutting import Batch
+from windlass_job.shards.hard_links import HardLinks
 from windlass_job.shards.litter import is_litter
 from windlass_job.shards.naming import make_stored_name
 from windlass_job.shards.readers import Member, MemberDamaged, MemberReader, list_damages
@@ -46,6 +47,7 @@ class _Archive:
     is_sequential = False
     classes = ()  # type: Tuple[str, ...]
     columns = ()  # type: Tuple[str, ...]
+    _has_links = False  # hard ones, known when it was listed
 
     def __init__(self, path: bytes) -> None:
         self.path = os.path.abspath(path)
@@ -66,10 +68,14 @@ class _Archive:
         return self._list(self._find_safely(told), told, None)
 
     def _list(self, found: "Iterator[Found]", told: "Told", scratch: "Optional[bytes]") -> "Iterator[Batch]":
-        members = Sorter(scratch)
+        members, links = Sorter(scratch), HardLinks(scratch)
         for number, (name, size, mtime, where) in enumerate(found):
-            members.add(name, json.dumps([number, size, mtime, where]).encode("ascii"))
-        kept = _keep_last(members, told)
+            if isinstance(where, bytes):
+                links.add(name, where, number)
+            else:
+                members.add(name, json.dumps([number, size, mtime, where]).encode("ascii"))
+        self._has_links = links.count > 0
+        kept = _keep_last(links.join(members, told) if self._has_links else members, told)
         return _cut(_restore_order(kept, scratch) if self.is_sequential else kept)
 
     def _leave_litter(self, found: "Iterator[Found]", told: "Told") -> "Iterator[Found]":
@@ -118,7 +124,7 @@ class TarSource(_Archive):
             self.is_sequential = True
 
     def open_reader(self) -> MemberReader:
-        return _TarStream(self.path) if self.is_sequential else _TarReader(self.path)
+        return _TarStream(self.path, self._has_links) if self.is_sequential else _TarReader(self.path)
 
     def _find(self, told: "Told") -> "Iterator[Found]":
         for found in self._judge(iterate_members(open_tar(self.path, self.is_sequential)), told):
@@ -133,6 +139,8 @@ class TarSource(_Archive):
             name = make_stored_name(raw)
             if name is None:
                 told.add(words.REFUSED_NAME, raw)
+            elif member.islnk() and _find_linked(member) is not None:
+                yield name, 0, 0, _find_linked(member)
             elif member.issym() or member.islnk():
                 told.add(words.LINK_INSIDE, raw)
             elif not member.isreg() or member.issparse():
@@ -195,15 +203,37 @@ class _Region(Member):
 
 
 class _TarStream(MemberReader):
-    """Members one after the other, in the order of the plan."""
+    """Members one after the other, in the order of the plan; with hard links one may be wanted several times."""
 
-    def __init__(self, path: bytes) -> None:
-        self._archive = open_tar(path, True)
+    def __init__(self, path: bytes, has_links: bool = False) -> None:
+        self._path = path
+        self._has_links = has_links
+        self._begin()
+
+    def _begin(self) -> None:
+        self._archive = open_tar(self._path, True)
         self._members = iterate_members(self._archive)
+        self._at = -1
+        self._held = b""
+        self._holds = False  # the member where it is
 
     def open_large(self, name: bytes, where: int) -> Member:
+        if self._has_links and self._at >= where:
+            if self._holds and self._at == where:
+                return Member(io.BytesIO(self._held), len(self._held))
+            self._begin()  # too large to be held
+        member = self._find(where)
+        if not self._has_links or member.size > _MOST_HELD:
+            return member
+        self._held = member.read_all()
+        self._holds = True
+        return Member(io.BytesIO(self._held), member.size)
+
+    def _find(self, where: int) -> Member:
+        self._holds = False
         try:
             for number, member in self._members:
+                self._at = number
                 if number == where:
                     file = self._archive.extractfile(member)
                     if file is not None:
@@ -284,6 +314,11 @@ def iterate_members(archive: tarfile.TarFile) -> "Iterator[Tuple[int, tarfile.Ta
         pass
 
 
+def _find_linked(member: tarfile.TarInfo) -> "Optional[bytes]":
+    """The name of the member that a hard link is a name of; None where it leads out of the archive."""
+    return make_stored_name(member.linkname.encode("utf-8", "surrogateescape"))
+
+
 def _describe(error: Exception) -> str:
     if isinstance(error, UnicodeError):
         return "a name in it is no UTF-8, though it says so"
@@ -300,6 +335,7 @@ def _keep_last(members: Sorter, told: "Told") -> "Iterator[Tuple[int, Found]]":
         if before is not None:
             if before[0] == name:
                 told.add(words.TWICE, name)
+                now = max(before[1], now, key=_get_number)  # a hard link stands after what it is a name of
             else:
                 yield _make_found(*before)
         before = (name, now)
@@ -307,17 +343,24 @@ def _keep_last(members: Sorter, told: "Told") -> "Iterator[Tuple[int, Found]]":
         yield _make_found(*before)
 
 
+def _get_number(values: "List[Any]") -> int:
+    return int(values[0])
+
+
 def _make_found(name: bytes, values: "List[Any]") -> "Tuple[int, Found]":
     return values[0], (name, values[1], values[2], values[3])
 
 
 def _restore_order(found: "Iterator[Tuple[int, Found]]", scratch: "Optional[bytes]") -> "Iterator[Tuple[int, Found]]":
+    """Of members, and behind each its further names."""
     sorter = Sorter(scratch)
     for number, (name, size, mtime, where) in found:
-        sorter.add(b"%020d" % number, json.dumps([disk.as_text(name), size, mtime, where]).encode("ascii"))
+        sorter.add(
+            b"%020d%020d" % (where, number), json.dumps([disk.as_text(name), size, mtime, where]).encode("ascii")
+        )
     for key, value in sorter.iterate():
         name_text, size, mtime, where = json.loads(value.decode("ascii"))
-        yield int(key), (disk.as_path(name_text), size, mtime, where)
+        yield int(key[20:]), (disk.as_path(name_text), size, mtime, where)
 
 
 def _cut(found: "Iterator[Tuple[int, Found]]") -> "Iterator[Batch]":
