@@ -104,7 +104,8 @@ def _resume_farm(session: Session, lead: RunRecord) -> str:
 def _fetch(session: Session, record: RunRecord) -> str:
     fetched = fetch_run(session, record)
     new = f"{fetched.new_files} new ({format_bytes(fetched.new_bytes)})"
-    return f"{fetched.files} files are in {fetched.folder}, {new}."
+    kept = f" Changed here, and kept as: {', '.join(fetched.kept)}." if fetched.kept else ""
+    return f"{fetched.files} files are in {fetched.folder}, {new}.{kept}"
 
 
 ACTIONS = {

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.edited import Edited
 from windlass.app.session import Session
 from windlass.core.job import make_code_folder
 from windlass.core.record import RunRecord
@@ -33,6 +34,7 @@ class Fetched:
     new_bytes: int
     results: int = 0  # of the files, those the run file asks for
     left_out: tuple[str, ...] = ()  # links that lead out of the run
+    kept: tuple[str, ...] = ()  # what was changed here since it was fetched, under the names it has now
 
 
 def fetch_run(
@@ -49,7 +51,8 @@ def fetch_run(
     base = make_code_folder(record.folder, record.workdir)
     results = list_files(host, base, tuple(patterns) or record.results)
     papers = Haul(host, record.folder, Target(folder / PAPERS), list_files(host, record.folder, _PAPERS).files)
-    haul = Haul(host, base, Target(folder), results.files)
+    edited = Edited(session, record, base, Target(folder))
+    haul = Haul(host, base, Target(folder), results.files, edited)
     meter = Meter(progress, haul.new_bytes + papers.new_bytes)
     changed = haul.bring(meter, verify=True)
     if changed:
@@ -59,8 +62,7 @@ def fetch_run(
             done="the others are here and verified",
         )
     papers.bring(meter, verify=False)  # the run rewrites its status all the time
-    for name, points_to in results.links:
-        haul.target.make_link(name, points_to)
+    _make_links(haul.target, results.links, edited)
     haul.target.clean_up()
     papers.target.clean_up()
     return Fetched(
@@ -70,7 +72,16 @@ def fetch_run(
         new_bytes=meter.total,
         results=len(results.files) + len(results.links),
         left_out=results.left_out,
+        kept=tuple(edited.kept),
     )
+
+
+def _make_links(target: Target, links: tuple[tuple[str, str], ...], edited: Edited) -> None:
+    edited.begin((), links)
+    for name, points_to in links:
+        edited.make_way_for_link(name, points_to)
+        target.make_link(name, points_to)
+    edited.end((), links)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +105,11 @@ class Meter:
 class Haul:
     """Files of one folder at the site, on their way to one folder here."""
 
-    def __init__(self, host: Host, base: str, target: Target, files: Sequence[Wanted]) -> None:
+    def __init__(
+        self, host: Host, base: str, target: Target, files: Sequence[Wanted], edited: Edited | None = None
+    ) -> None:
+        """edited: None for what is Windlass's own."""
+        self._edited = edited
         self.target = target
         self.files = files
         self.new = [one for one in files if not target.has(one)]
@@ -112,6 +127,8 @@ class Haul:
         otherwise while they were fetched: they are as they were.
         """
         self.target.prepare()
+        if self._edited is not None:
+            self._edited.begin(self.new)
         changed: list[str] = []
         for batch in _make_batches(self.new):
             for one in batch:
@@ -121,11 +138,18 @@ class Haul:
                 good = [*good, *self._bring_anew([one for one in batch if one not in good], meter)]
             for one in batch:
                 if one in good:
-                    self.target.finish(one)
+                    self._finish(one)
                 else:
                     self.target.drop_part(one)
                     changed.append(one.name)
+        if self._edited is not None:
+            self._edited.end(self.files)
         return changed
+
+    def _finish(self, wanted: Wanted) -> None:
+        if self._edited is not None:
+            self._edited.make_way(wanted)
+        self.target.finish(wanted)
 
     def _bring_anew(self, rewritten: Sequence[Wanted], meter: Meter) -> list[Wanted]:
         """What was taken for grown and is another file: all of it."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.edited import Edited
 from windlass.app.fetching import PAPERS, Haul, Meter, list_files, make_default_folder
 from windlass.app.refreshing import refresh
 from windlass.app.session import Session
@@ -72,7 +73,7 @@ def sync_run(
     base = make_code_folder(record.folder, record.workdir)
     patterns = [pattern for name in trackers for pattern in TRACKERS[name].patterns]
     found = list_files(host, base, patterns).files
-    haul = Haul(host, base, Target(folder), found)
+    haul = Haul(host, base, Target(folder), found, Edited(session, record, base, Target(folder)))
     busy = haul.bring(Meter(progress, haul.new_bytes), verify=True, grows=True)
     haul.target.clean_up()
     return Synced(
