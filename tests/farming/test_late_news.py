@@ -49,7 +49,7 @@ def test_a_pilot_looks_anew_before_it_leaves(tmp_path: Path) -> None:
     store, tasks = LateStore(), os.fsencode(tmp_path)
     other = Ledger(MemoryStore(store.entries))  # type: ignore[arg-type]
     grow(other, 1)
-    other.append(lambda state: (made := ledger.tell(ledger.claim(state, 1)[0], Told(1, 0)), format_claim(made)))
+    other.append(lambda state: (made := ledger.tell(ledger.claim(state, 1)[0], Told(1, 0, 0)), format_claim(made)))
     for first, count in ((0, 1), (1, 2)):
         table.write_rows(tasks, first, [table.make_row({"command": "true"})] * count)
         table.publish(tasks, table.Segment(first, count, table.COMMANDS))
@@ -68,7 +68,7 @@ def test_a_pilot_looks_anew_before_it_leaves(tmp_path: Path) -> None:
 
 
 def format_claim(state: ledger.State) -> bytes:
-    return ledger.format_entry(ledger.CLAIM, "w001", state, moved=[(0, 1, 0)], told=Told(1, 0))
+    return ledger.format_entry(ledger.CLAIM, "w001", state, moved=[(0, 1, 0)], told=Told(1, 0, 0))
 
 
 def make_clerk(member: Member, tasks: bytes, timing: Timing) -> Clerk:

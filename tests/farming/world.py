@@ -128,8 +128,8 @@ class World:
 
         def change(state: State) -> tuple[State, bytes]:
             moved = ranges.merge((task, task + 1, 0) for task in tasks)
-            made = ledger.retry(state, moved, len(tasks))
-            told = Told(0, -len(tasks))
+            told = Told(0, -len(tasks), 0)
+            made = ledger.retry(state, moved, told)
             return made, ledger.format_entry(ledger.RETRY, "laptop", made, moved=moved, told=told)
 
         self.open_book().append(change)
@@ -206,8 +206,7 @@ class Worker:
         if not records.is_over(ended, self.world.retries):
             self.waiting.append((task, task + 1, ranges.make_past(attempt, losses)))
             return
-        done, failed = self.member.ended
-        self.member.ended = Told(done + (code == 0), failed + (code != 0))
+        self.member.ended = ledger.add(self.member.ended, Told(code == 0, code != 0, code == records.STOPPED))
 
     def share(self) -> None:
         kept, given = ranges.split(self.waiting, ranges.count(self.waiting) // 2)

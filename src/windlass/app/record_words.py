@@ -9,10 +9,17 @@ _LONGEST_WHY = 100
 
 def format_why(record: RunRecord) -> str:
     """Why it waits or ended, how far it is and when it will be done, and what befell an earlier link."""
-    failed = f"{record.tasks_failed} of {record.progress_of or 0:g} tasks failed" if record.tasks_failed else ""
     interrupted = "" if record.state.is_final else record.interrupted
-    parts = (_format_reason(record), failed, format_outlook(record), interrupted)
+    parts = (_format_reason(record), format_tasks(record), format_outlook(record), interrupted)
     return "; ".join(part for part in parts if part)
+
+
+def format_tasks(record: RunRecord) -> str:
+    """Of a farm: such as "1 of 8 tasks failed, 2 stopped"."""
+    of = f"of {record.progress_of or 0:g} tasks"
+    if not record.tasks_failed:
+        return f"{record.tasks_stopped} {of} stopped" if record.tasks_stopped else ""
+    return f"{record.tasks_failed} {of} failed" + (f", {record.tasks_stopped} stopped" if record.tasks_stopped else "")
 
 
 def _format_reason(record: RunRecord) -> str:

@@ -35,7 +35,12 @@ def format_counts(status: FarmStatus) -> str:
 
 
 def _list_rest(status: FarmStatus) -> Iterable[tuple[int, str]]:
-    return (status.failed, "failed"), (status.running, "running"), (status.waiting, "waiting")
+    return (
+        (status.failed, "failed"),
+        (status.stopped, "stopped"),
+        (status.running, "running"),
+        (status.waiting, "waiting"),
+    )
 
 
 def format_pace(pace: Pace | None) -> str:
@@ -88,6 +93,18 @@ def format_failures(groups: Sequence[FailureGroup], farm_id: str, *, most: int =
     if len(groups) > most:
         lines.append(f"… and {len(groups) - most} more kinds of failures: windlass farm results {farm_id}")
     return lines
+
+
+def format_failed(status: FarmStatus, groups: Sequence[FailureGroup]) -> list[str]:
+    """What failed for good, and the commands for it; nothing where nothing did."""
+    if not status.failed:
+        return []
+    return [
+        f"{status.failed} of {_count(status.total, 'task')} failed:",
+        *format_failures(groups, status.farm_id),
+        f"try: windlass farm results {status.farm_id} --failed",
+        f"try: windlass farm retry {status.farm_id}",
+    ]
 
 
 def format_cuts(status: FarmStatus, pilot_s: float | None, *, most: int = 5) -> list[str]:

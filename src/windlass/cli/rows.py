@@ -13,10 +13,12 @@ PS_HEAD = ("RUN", "SITE", "STATE", "LINK", "JOB", "AGE", "WHY")
 
 
 def make_row(record: RunRecord, now: float, farm: "FarmStatus | None" = None) -> tuple[str, ...]:
-    why = format_why(record if farm is None else replace(record, tasks_failed=None, progress_done=None))
+    bare = replace(record, tasks_failed=None, tasks_stopped=None, progress_done=None)
+    why = format_why(record if farm is None else bare)
     if farm is not None:
-        failed = f", {farm.failed} failed" if farm.failed else ""
-        why = "; ".join(part for part in (f"{farm.done} of {farm.total} tasks{failed}", why) if part)
+        ended = ((farm.failed, "failed"), (farm.stopped, "stopped"))
+        bad = "".join(f", {count} {word}" for count, word in ended if count)
+        why = "; ".join(part for part in (f"{farm.done} of {farm.total} tasks{bad}", why) if part)
     link = f"{record.link or 0}/{record.links}" if record.links > 1 else ""
     return (
         record.run_id,

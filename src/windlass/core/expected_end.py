@@ -69,6 +69,7 @@ def with_progress(record: RunRecord, status: Mapping[str, Any], now: float) -> R
         progress_of=_number(progress.get("of")),
         progress_unit=unit if isinstance(unit, str) else None,
         tasks_failed=failed if isinstance(failed := progress.get("tasks_failed"), int) else None,
+        tasks_stopped=stopped if isinstance(stopped := progress.get("tasks_stopped"), int) else None,
         expected_end=None,
         links_needed=None,
     )

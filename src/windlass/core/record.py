@@ -88,6 +88,7 @@ class RunRecord:
     link_started: float | None = None  # of the link that runs or ran last
     saved: float | None = None  # when something of its training was saved last, as far as the agent sees it
     tasks_failed: int | None = None  # of the farm that it works on, as far as its pilot knew
+    tasks_stopped: int | None = None  # of the same: trials that were hopeless, tasks that were not wanted any more
     farm: str | None = None  # whose tasks it runs: the run whose folder holds them, which may be this one
     interrupted: str | None = None  # what ended an earlier link before its time: "link 2: preempted"
     notes: tuple[Note, ...] = ()  # what somebody wrote about it, the oldest first

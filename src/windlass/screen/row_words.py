@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from windlass.app.record_words import format_ago, format_clock, format_outlook
+from windlass.app.record_words import format_ago, format_clock, format_outlook, format_tasks
 from windlass.core.record import RunRecord, RunState
 from windlass.core.watching.alarms import Alarm, Urgency
 from windlass.core.watching.today import Today
@@ -82,7 +82,9 @@ def _make_alarm(alarm: Alarm, widths: _Widths) -> Row:
 def _make_running(record: RunRecord, widths: _Widths, now: float) -> Row:
     lasts = format_ago(now - (record.started or record.created))
     link = f"link {record.link or 1}/{record.links}  " if record.links > 1 else ""
-    return _make_row(record, widths, f"for {lasts}", link + clean(format_outlook(record) or record.reason or ""))
+    outlook = clean(format_outlook(record) or record.reason or "")
+    why = "; ".join(part for part in (format_tasks(record), outlook) if part)
+    return _make_row(record, widths, f"for {lasts}", link + why)
 
 
 def _make_waiting(record: RunRecord, widths: _Widths, now: float) -> Row:
@@ -98,7 +100,8 @@ def _list_ended(today: Today, widths: _Widths) -> list[Row]:
     for record in today.ended:
         reason = "" if record.reason == record.state.value else clean(record.reason or "")
         ago = f"{format_ago(today.now - (record.ended or record.updated))} ago"
-        rows.append(_make_row(record, widths, ago, f"{record.state.value}  {reason}".rstrip()))
+        why = "  ".join(part for part in (record.state.value, reason, format_tasks(record)) if part)
+        rows.append(_make_row(record, widths, ago, why))
     return rows
 
 

@@ -7,7 +7,7 @@ file and writes into the ledger what is missing there. Each addition has a name:
 """
 
 import os
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from windlass_job import disk, wire
 from windlass_job.claims import refresh_folder
@@ -120,7 +120,7 @@ def retry(folder: bytes, wanted: "Optional[Set[int]]", retries: int) -> "List[in
     settle(folder, book)
     failed = find_failed(folder, book, retries)
     if wanted is not None:
-        failed = {task: seen for task, seen in failed.items() if task in wanted}
+        failed = {task: failure for task, failure in failed.items() if task in wanted}
     again: "List[int]" = []
 
     def change(state: State) -> "Optional[Tuple[State, bytes]]":
@@ -128,8 +128,8 @@ def retry(folder: bytes, wanted: "Optional[Set[int]]", retries: int) -> "List[in
         if not again:
             return None
         moved = ranges.merge((task, task + 1, 0) for task in again)
-        told = Told(0, -len(again))
-        made = ledger.retry(state, moved, len(again))
+        told = Told(0, -len(again), -sum(failed[task].code == records.STOPPED for task in again))
+        made = ledger.retry(state, moved, told)
         return made, ledger.format_entry(ledger.RETRY, _LAPTOP, made, moved=moved, told=told)
 
     stop(folder, set(failed), False)
@@ -137,13 +137,15 @@ def retry(folder: bytes, wanted: "Optional[Set[int]]", retries: int) -> "List[in
     return again
 
 
-# By which workers it was ended, and the greatest entry of the ledger that each knew of by then.
-Seen = Dict[str, int]
+# seen: by which workers it was ended, and the greatest entry of the ledger that each knew of by then. code: of its last
+# end, the one with the greatest order: entry and attempt.
+Failure = NamedTuple("Failure", [("seen", Dict[str, int]), ("order", Tuple[int, int]), ("code", int)])
+NEVER = Failure({}, (-1, 0), 0)
 
 
-def find_failed(folder: bytes, book: Ledger, retries: int) -> "Dict[int, Seen]":
+def find_failed(folder: bytes, book: Ledger, retries: int) -> "Dict[int, Failure]":
     """By the records: tasks that ended badly, and never well."""
-    failed, done = {}, set()  # type: Dict[int, Seen], Set[int]
+    failed, done = {}, set()  # type: Dict[int, Failure], Set[int]
     for who, content in load_records(folder, book):
         known = 0
         for line in content.splitlines():
@@ -156,11 +158,13 @@ def find_failed(folder: bytes, book: Ledger, retries: int) -> "Dict[int, Seen]":
             if ended.code == 0:
                 done.add(ended.task)
             else:
-                failed.setdefault(ended.task, {})[who] = known
-    return {task: seen for task, seen in failed.items() if task not in done}
+                before = failed.get(ended.task, NEVER)
+                order, code = max((before.order, before.code), ((known, ended.attempt), ended.code))
+                failed[ended.task] = Failure(dict(before.seen, **{who: known}), order, code)
+    return {task: failure for task, failure in failed.items() if task not in done}
 
 
-def _leave_out_taken(book: Ledger, failed: "Dict[int, Seen]") -> "List[int]":
+def _leave_out_taken(book: Ledger, failed: "Dict[int, Failure]") -> "List[int]":
     """Without those that wait to run again, or have been taken since: their failure is of an earlier life."""
     last: "Dict[int, Tuple[str, int]]" = {}
     for entry in book.load_entries():
@@ -172,11 +176,11 @@ def _leave_out_taken(book: Ledger, failed: "Dict[int, Seen]") -> "List[int]":
         task
         for task, (who, number) in last.items()
         # Of the dead all that was not given back is over.
-        if who and (who in sealed or failed[task].get(who, 0) >= number)
+        if who and (who in sealed or failed[task].seen.get(who, 0) >= number)
     )
 
 
-def _find_in(tasks: "Dict[int, Seen]", first: int, end: int) -> "List[int]":
+def _find_in(tasks: "Dict[int, Failure]", first: int, end: int) -> "List[int]":
     if end - first < len(tasks):
         return [task for task in range(first, end) if task in tasks]
     return [task for task in tasks if first <= task < end]

@@ -9,7 +9,7 @@ from windlass_job.bounded import Hangs, describe, say, within
 from windlass_job.farming import ledger, ranges, records, sizes
 from windlass_job.farming.entries import Unsure
 from windlass_job.farming.journal import Journal
-from windlass_job.farming.ledger import Told
+from windlass_job.farming.ledger import NOTHING, Told
 from windlass_job.farming.member import Member, Sealed
 from windlass_job.farming.ranges import Range
 from windlass_job.farming.roll import Timing
@@ -25,7 +25,7 @@ _WAIT_BEATS = 2.5  # who has nothing to do waits so long for what others may giv
 # How a pilot stands: what it has ended and recorded so far, how many tasks it runs, and tasks a second with all slots
 # at work.
 Standing = NamedTuple("Standing", [("ended", Told), ("running", int), ("rate", Optional[float])])
-NOT_BEGUN = Standing(Told(0, 0), 0, None)
+NOT_BEGUN = Standing(NOTHING, 0, None)
 # row: as it is in the table, or what `prepare` made of it. cuts: by the end of pilots that it had almost for itself.
 Task = NamedTuple(
     "Task",

@@ -17,7 +17,7 @@ from windlass_job.farming.books import Books
 from windlass_job.farming.clerk import Task
 from windlass_job.farming.cutting import is_cut
 from windlass_job.farming.native import Environment
-from windlass_job.farming.outputs import Scratch, find_last_line
+from windlass_job.farming.outputs import Scratch, find_reason
 from windlass_job.farming.slots import Slot
 from windlass_job.farming.tally import NOTHING_USED
 from windlass_job.signals import Signals
@@ -191,7 +191,7 @@ class Commands:
         if end.was_cut:
             self._deeds.cut(running)
         else:
-            self._deeds.record(running, end.code, end.used, find_last_line(last) if end.code else "")
+            self._deeds.record(running, end.code, end.used, find_reason(last, end.code) if end.code else "")
         return self._deeds.go_on(running.slot)
 
     def _forget(self, running: Running, is_left: bool) -> None:

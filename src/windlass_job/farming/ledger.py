@@ -5,6 +5,7 @@ died is sealed by another: of his records only the first `length` bytes count fr
 ended is given back in the same entry. So no task is lost, and none counts twice.
 """
 
+import functools
 import json
 from typing import Any, Dict, List, NamedTuple, Tuple
 
@@ -28,18 +29,20 @@ State = NamedTuple(
         ("pool", List[Range]),  # given back
         ("done", int),  # tasks that ended well, as far as the entries tell: workers tell it with their claims
         ("failed", int),
+        ("stopped", int),  # of the failed: on demand
         ("sealed", Dict[str, int]),  # the dead, and how many bytes of their records count
         ("is_closed", bool),
     ],
 )
-Told = NamedTuple("Told", [("done", int), ("failed", int)])  # what ended since the worker's last entry
-NOTHING = Told(0, 0)
+# What ended since the worker's last entry. stopped: those of the failed that were stopped on demand.
+Told = NamedTuple("Told", [("done", int), ("failed", int), ("stopped", int)])
+NOTHING = Told(0, 0, 0)
 # What one entry did: by whom, to whom, with which tasks.
 Entry = NamedTuple(
     "Entry", [("kind", str), ("by", str), ("who", str), ("ranges", List[Range]), ("told", Told), ("state", State)]
 )
 
-EMPTY = State(0, 0, 0, [], 0, 0, {}, False)
+EMPTY = State(0, 0, 0, [], 0, 0, 0, {}, False)
 
 
 def count_free(state: State) -> int:
@@ -74,16 +77,25 @@ def grow(state: State, count: int) -> State:
     return state._replace(total=state.total + count)
 
 
-def retry(state: State, given: "List[Range]", failed: int) -> State:
-    """failed: how many of the failed ones run again; they are then not counted as such.
+def retry(state: State, given: "List[Range]", told: Told) -> State:
+    """told: how many of the failed ones run again, as less than nothing; they are then not counted as such.
 
     That may be less than nothing for a while: who ran them has perhaps not told yet that they failed.
     """
-    return give_back(state, given)._replace(failed=state.failed - failed)
+    return tell(give_back(state, given), told)
 
 
 def tell(state: State, told: Told) -> State:
-    return state._replace(done=state.done + told.done, failed=state.failed + told.failed)
+    over = add(Told(state.done, state.failed, state.stopped), told)
+    return state._replace(done=over.done, failed=over.failed, stopped=over.stopped)
+
+
+def add(one: Told, other: Told) -> Told:
+    return Told(one.done + other.done, one.failed + other.failed, one.stopped + other.stopped)
+
+
+def subtract(one: Told, other: Told) -> Told:
+    return Told(one.done - other.done, one.failed - other.failed, one.stopped - other.stopped)
 
 
 def format_entry(
@@ -109,11 +121,13 @@ def read_entry(number: int, content: bytes) -> Entry:
             pool=ranges.read(fields["pool"]),
             done=int(fields["done"]),
             failed=int(fields["failed"]),
+            stopped=int(fields.get("stopped", 0)),
             sealed={str(who): int(length) for who, length in fields["sealed"].items()},
             is_closed=bool(fields["is_closed"]),
         )
         moved = ranges.read(fields["ranges"])
-        told = Told(int(fields["told"][0]), int(fields["told"][1]))
+        done, failed, stopped = map(int, [*fields["told"], 0][:3])
+        told = Told(done, failed, stopped)
         return Entry(str(fields["kind"]), str(fields["by"]), str(fields.get("who", "")), moved, told, state)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError("no entry: {!r}".format(error))
@@ -122,4 +136,4 @@ def read_entry(number: int, content: bytes) -> Entry:
 def count_told(entries: "List[Entry]", who: str) -> Told:
     """By the worker itself."""
     own = [entry.told for entry in entries if entry.by == who and entry.kind != SEAL]
-    return Told(sum(told.done for told in own), sum(told.failed for told in own))
+    return functools.reduce(add, own, NOTHING)

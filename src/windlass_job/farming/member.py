@@ -86,8 +86,8 @@ class Member:
 
     def find_over(self, ended: Told) -> Told:
         """Tasks of the whole farm, as far as is known here; ended: what this worker has ended so far."""
-        state, told = self.state, self._told
-        return Told(state.done + ended.done - told.done, state.failed + ended.failed - told.failed)
+        state = self.state
+        return ledger.add(Told(state.done, state.failed, state.stopped), ledger.subtract(ended, self._told))
 
     def is_with(self, check: "Callable[[str], bool]") -> bool:
         """Whether there is another like this, now."""
@@ -200,7 +200,7 @@ class Member:
     def _make_told(self) -> Told:
         """What has ended since the last entry."""
         self._telling = self.ended
-        return Told(self._telling.done - self._told.done, self._telling.failed - self._told.failed)
+        return ledger.subtract(self._telling, self._told)
 
     def _want(self, is_wanting: bool) -> None:
         if self._is_wanting != is_wanting:

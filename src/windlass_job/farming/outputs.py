@@ -9,12 +9,16 @@ hold up the others. Of that only so much is kept, and its end.
 
 import fcntl
 import os
+import signal
 import tempfile
 from typing import Callable, Iterable, Iterator, List, Optional
 
 DEFAULT_LIMIT = 16 << 20
 _TAIL = 64 << 10
 _PIECE = 1 << 20
+_FATAL = "Fatal Python error: "
+_SIGNALS = "SIGILL SIGTRAP SIGBUS SIGFPE SIGKILL SIGSEGV SIGTERM SIGXCPU SIGXFSZ SIGSYS"  # SIGABRT: who aborts says why
+_DEADLY = {128 + getattr(signal, name): name for name in _SIGNALS.split() if hasattr(signal, name)}
 _HUGE = 64 << 20  # bytes on the node's disk, after which what was left out is removed there too
 
 
@@ -129,6 +133,15 @@ def find_last_line(output: bytes) -> str:
     """That is not empty."""
     lines = output.decode("utf-8", "replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def find_reason(output: bytes, code: int) -> str:
+    """The line that says why it ended: the last one; of one that a signal killed what Python said of that."""
+    name = _DEADLY.get(code)
+    if name is None:
+        return find_last_line(output)
+    lines = output.decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in lines if line.startswith(_FATAL)), "killed by " + name)
 
 
 def open_unnamed(folder: "Optional[str]", is_appended: bool = True) -> int:

@@ -26,7 +26,7 @@ from windlass_job.farming.member import Member
 from windlass_job.farming.native import Environment
 from windlass_job.farming.node import leave_out_ranks, load_node, make_all_variables
 from windlass_job.farming.roll import DiskRoll, make_timing
-from windlass_job.farming.showing import Progress, put_card
+from windlass_job.farming.showing import Progress, describe_ended, put_card
 from windlass_job.farming.slots import Slot, plan_slots, read_need
 from windlass_job.farming.stopping import ask_to_stop
 from windlass_job.farming.strays import Known, Strays, end_strays, find_children
@@ -358,9 +358,8 @@ class Pilot:
         self._show()
         self._progress.end()
         state = self._member.state
-        self._say("{} done here, {} failed; {} of {} over".format(
-            self._tally.done, self._tally.failed, state.done + state.failed, _count(state.total, "task")
-        ))  # fmt: skip
+        here = describe_ended(self._tally.told)
+        self._say("{}; {} of {} over".format(here, state.done + state.failed, _count(state.total, "task")))
         if self._is_over():
             print(wire.FARM_OVER, flush=True)
         return 0

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from windlass_job import disk, wire
 from windlass_job.farming import adding, ledger, ranges, records
 from windlass_job.farming.entries import Ledger
-from windlass_job.farming.ledger import Entry, State
+from windlass_job.farming.ledger import Entry, State, Told
 from windlass_job.farming.roll import DiskRoll, make_timing
 from windlass_job.farming.table import Table
 
@@ -22,21 +22,21 @@ def look(folder: bytes, book: Ledger) -> "Dict[str, Any]":
     state, _ = adding.settle(folder, book)
     alive = set(DiskRoll(folder).list_living(make_timing().dead_after_s))
     workers = [_describe(folder, name, alive) for name in _list_names(os.path.join(folder, b"pilots"), b".json")]
-    known: "Dict[str, List[int]]" = {}
+    known: "Dict[str, Told]" = {}
     for entry in book.load_entries():
-        told = known.setdefault(entry.by, [0, 0])
-        told[0] += entry.told.done if entry.kind != ledger.SEAL else 0
-        told[1] += entry.told.failed if entry.kind != ledger.SEAL else 0
+        if entry.kind != ledger.SEAL:
+            known[entry.by] = ledger.add(known.get(entry.by, ledger.NOTHING), entry.told)
     for one in workers:
-        told = known.get(one["name"], [0, 0])
-        counts = (0, 0) if one["name"] in state.sealed else (one["done"] - told[0], one["failed"] - told[1])
-        one["untold"] = [max(0, number) for number in counts]
-        one["done"], one["failed"] = max(one["done"], told[0]), max(one["failed"], told[1])
+        told = known.get(one["name"], ledger.NOTHING)
+        own = Told(one["done"], one["failed"], one["stopped"])
+        one["untold"] = [0 if one["name"] in state.sealed else max(0, count) for count in ledger.subtract(own, told)]
+        one.update((name, max(getattr(own, name), getattr(told, name))) for name in Told._fields)
     return {
         "card": load_card(folder),
         "total": state.total,
         "done": state.done,
         "failed": state.failed,
+        "stopped": state.stopped,
         "free": state.total - state.next + sum(end - first for first, end, _ in state.pool),
         "is_closed": state.is_closed,
         "entry": state.number,
@@ -140,6 +140,7 @@ def _describe(folder: bytes, name: str, alive: "Any") -> "Dict[str, Any]":
         "t": card.get("t") or 0,
         "done": card.get("done") or 0,
         "failed": card.get("failed") or 0,
+        "stopped": card.get("stopped") or 0,
         "slots": card.get("slots") or 0,
         "running": card.get("running") or [] if is_alive else [],
     }

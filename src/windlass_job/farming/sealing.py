@@ -34,7 +34,8 @@ def find_left(entries: "List[Entry]", who: str, lines: "Iterable[bytes]", retrie
             break  # it died while it wrote this, or a file server has a later page before an earlier one
         story.take(line)
     told = ledger.count_told(entries, who)
-    return Left(ranges.merge(story.find_left()), story.length, Told(story.done - told.done, story.failed - told.failed))
+    ended = Told(story.done, story.failed, story.stopped)
+    return Left(ranges.merge(story.find_left()), story.length, ledger.subtract(ended, told))
 
 
 def find_pieces(entries: "List[Entry]", who: str) -> "List[Piece]":
@@ -74,7 +75,7 @@ class Story:
         self._retries = retries
         self._claims: "Set[int]" = set()  # that it knew of; what it did before is of an earlier life of its tasks
         self._failures: "Dict[int, int]" = {}  # of tasks that were to be tried again
-        self.done = self.failed = self.length = 0
+        self.done = self.failed = self.stopped = self.length = 0
 
     def take(self, line: bytes) -> None:
         self.length += len(line)
@@ -102,6 +103,7 @@ class Story:
         if is_over:
             self.done += code == 0
             self.failed += code != 0
+            self.stopped += code == records.STOPPED
         if self._mark(task, _OVER if is_over else _WAITS) and not is_over:
             self._failures[task] = attempt
 

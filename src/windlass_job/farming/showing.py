@@ -16,6 +16,7 @@ def put_card(path: bytes, told: Told, slots: int, running: "List[Tuple[Task, flo
         "t": round(time.time(), 1),
         "done": told.done,
         "failed": told.failed,
+        "stopped": told.stopped,
         "slots": slots,
         "running": [[task.number, task.attempt, round(start, 1)] for task, start in running],
         "host": os.uname()[1],
@@ -25,6 +26,11 @@ def put_card(path: bytes, told: Told, slots: int, running: "List[Tuple[Task, flo
     os.rename(path + b".new", path)
 
 
+def describe_ended(told: Told) -> str:
+    stopped = ", {} stopped".format(told.stopped) if told.stopped else ""
+    return "{} done here, {} failed{}".format(told.done, told.failed - told.stopped, stopped)
+
+
 class Progress:
     """Of the farm, as a training tells its own: so it is in every list of runs, with its expected end."""
 
@@ -32,8 +38,8 @@ class Progress:
         self._run = Run(env)
 
     def tell(self, over: Told, total: int) -> None:
-        self._run.progress(sum(over), total, "task")
-        self._run.tell_failed(over.failed)
+        self._run.progress(over.done + over.failed, total, "task")
+        self._run.tell_failed(over.failed - over.stopped, over.stopped)
 
     def end(self) -> None:
         self._run.flush()

@@ -15,8 +15,8 @@ class Tally:
     def __init__(self, journal: Journal, retries: int, slots: int) -> None:
         self._journal, self._retries, self._slots = journal, retries, slots
         self._lines: "List[str]" = []
-        self.done = self.failed = 0
-        self._written = (0, 0)  # of them
+        self.done = self.failed = self.stopped = 0
+        self._written = (0, 0, 0)  # of them
         self._timed, self._spent_s, self._usual_s = 0, 0.0, 0.0  # tasks, seconds in all, and of the last few
 
     @property
@@ -44,6 +44,7 @@ class Tally:
             return False
         self.done += code == 0
         self.failed += code != 0
+        self.stopped += code == records.STOPPED
         return True
 
     @property
@@ -54,7 +55,7 @@ class Tally:
         if self._lines:
             text, self._lines = "".join(self._lines), []
             self._journal.write(text)
-            self._written = (self.done, self.failed)
+            self._written = (self.done, self.failed, self.stopped)
 
     # ---- times ----
 

@@ -117,9 +117,9 @@ class Run:
     def progress(self, done: "Any", of: "Any", unit: str) -> None:
         self._tell(done=metrics.make_plain(done), of=metrics.make_plain(of), unit=metrics.make_plain(unit))
 
-    def tell_failed(self, tasks: int) -> None:
+    def tell_failed(self, tasks: int, stopped: int) -> None:
         """Of a farm, by its pilot."""
-        self._tell(tasks_failed=tasks)
+        self._tell(tasks_failed=tasks, tasks_stopped=stopped)
 
     def done(self) -> None:
         self._tell(finished=True)

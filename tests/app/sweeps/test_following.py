@@ -10,7 +10,9 @@ import pytest
 from tests.conftest import Places
 from windlass.app.farms.ending import cancel_farm
 from windlass.app.farms.looking import load_status
+from windlass.app.following import wait
 from windlass.app.planning import Wanted
+from windlass.app.record_words import format_tasks
 from windlass.app.session import Session
 from windlass.app.sweeps.following import follow_sweep
 from windlass.app.sweeps.resuming import More, resume_sweep
@@ -119,6 +121,13 @@ def test_hopeless_trials_of_a_grid_are_stopped_and_their_places_are_free(session
     assert [one.state for one in seen.trials] == [TrialState.DONE] * 6 + [TrialState.STOPPED] * 6
     assert all(one.seconds is not None and one.seconds < 50 for one in seen.trials)  # of one minute
     assert seen.best is seen.trials[0]
+    shown = wait(session, record)
+    status = load_status(session, record)
+    assert (status.done, status.failed, status.stopped) == (6, 0, 6)
+    assert (status.is_over, status.left) == (True, 0)
+    told = "".join(path.read_text() for path in (Path(record.folder) / "logs").iterdir())
+    assert "6 done here, 0 failed, 6 stopped; 12 of 12 tasks over" in told
+    assert format_tasks(shown) == "6 of 12 tasks stopped"
 
 
 def break_squeue(places: Places) -> Callable[[], None]:

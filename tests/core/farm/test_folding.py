@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.core.watching.test_today import run
+from windlass.app.record_words import format_tasks
 from windlass.core.farm.folding import fold_pilots
 from windlass.core.record import RunState
 
@@ -27,3 +28,11 @@ def test_one_that_waits_or_has_ended_is_shown_so() -> None:
 
 def test_a_pilot_without_its_leading_run_stays() -> None:
     assert fold_pilots([PILOT, OTHER]) == (PILOT, OTHER)
+
+
+def test_stopped_tasks_are_told_beside_those_that_failed() -> None:
+    (stopped,) = fold_pilots([LEAD, replace(PILOT, tasks_failed=0, tasks_stopped=2)])
+
+    assert format_tasks(stopped) == "2 of 100 tasks stopped"
+    assert format_tasks(replace(stopped, tasks_failed=1)) == "1 of 100 tasks failed, 2 stopped"
+    assert format_tasks(LEAD) == ""

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from windlass.app.farms.asking import ask_farm
 from windlass.app.session import Session
+from windlass.core.farm.overview import Overview
+from windlass.core.farm.results import FailureGroup
 from windlass.core.farm.rows import Task, read_row
 from windlass.core.farm.values import Cursor, FarmStatus, TaskResult, make_result, read_status
 from windlass.core.record import RunRecord
@@ -37,6 +39,14 @@ def stream_results(
     while is_more:
         some, since, is_more = _load_some(session, record, since)
         yield some, since
+
+
+def load_failures(session: Session, record: RunRecord) -> tuple[FarmStatus, tuple[FailureGroup, ...]]:
+    """Where it stands, and what failed for good by what it said last."""
+    overview = Overview()
+    for some, _ in stream_results(session, record):
+        overview.take(some)
+    return load_status(session, record), overview.failures
 
 
 def _load_some(session: Session, record: RunRecord, since: Cursor) -> tuple[list[TaskResult], Cursor, bool]:

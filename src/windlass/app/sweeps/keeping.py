@@ -25,7 +25,7 @@ class PilotKeeper:
         if time.monotonic() < self._next or reader.status is None:
             return
         try:
-            self._keep(reader, reader.status.done + reader.status.failed)
+            self._keep(reader, reader.status.over)
             self.patience.forget()
             pause_s = _EVERY_S
         except PASSES as problem:  # what runs goes on, and is followed meanwhile

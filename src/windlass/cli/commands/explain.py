@@ -50,7 +50,8 @@ def command(output: Output, /, what: str, site_name: str | None, is_applied: boo
             return
         record, diagnoses = found
         estimates = _estimate(session, record, diagnoses)
-    _show(output, record, diagnoses, estimates=estimates, is_applied=is_applied)
+        tasks = _explain_tasks(session, record)
+    _show(output, record, diagnoses, tasks=tasks, estimates=estimates, is_applied=is_applied)
 
 
 def _list(output: Output) -> None:
@@ -96,6 +97,22 @@ def _estimate(session: "Session", record: RunRecord, diagnoses: "Sequence[Diagno
     return format_estimates(estimates, session.clock()) if estimates else []
 
 
+def _explain_tasks(session: "Session", record: RunRecord) -> list[str]:
+    """Of a farm: how many tasks failed, by what they said last, and what to do; nothing where all is well."""
+    if not record.leads_farm:
+        return []
+    from windlass.app.farms.looking import load_failures
+    from windlass.app.record_words import format_tasks
+    from windlass.cli.farm_words import format_failed
+    from windlass.errors import WindlassError
+
+    try:
+        status, groups = load_failures(session, record)
+    except WindlassError:  # what is known here without the site
+        return [format_tasks(record)] if record.tasks_failed else []
+    return format_failed(status, groups)
+
+
 def _show_words(output: Output, what: str, text: str) -> None:
     if output.as_json:
         output.show_json({"code": what, "text": text})
@@ -113,6 +130,7 @@ def _show(
     record: RunRecord,
     diagnoses: "Sequence[Diagnosis]",
     *,
+    tasks: Sequence[str],
     estimates: Sequence[str],
     is_applied: bool,
 ) -> None:
@@ -121,12 +139,14 @@ def _show(
     first = next((one for one in diagnoses if one.patch), None)
     fix = make_fix(record, first.patch) if first else None
     if output.as_json:
-        shown = {"run": record, "diagnoses": diagnoses, "diff": fix.diff if fix else None}
+        shown = {"run": record, "diagnoses": diagnoses, "diff": fix.diff if fix else None, "tasks": tasks}
         output.show_json(shown)
     else:
         output.show_words(_head(record))
         if record.modules:
             output.show_words(f"modules: {', '.join(record.modules)}")
+        if tasks:
+            output.show_words("\n".join(tasks))
         for diagnosis in diagnoses:
             output.show_words("\n".join(format_diagnosis(diagnosis)))
             if _is_ours(record):

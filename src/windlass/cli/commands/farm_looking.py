@@ -77,7 +77,7 @@ def results(output: Output, /, farm: str, kind: str, only_failed: bool) -> None:
     from windlass.cli import farm_words
     from windlass.core.farm.values import TaskState
 
-    good = ("waiting", TaskState.DONE.value, TaskState.TRIED.value)
+    bad = {one.value for one in TaskState if one.is_bad}
     with open_session(output) as session:
         lead = find_lead(session, session.store.load(farm))
         total = load_status(session, lead).total
@@ -91,7 +91,7 @@ def results(output: Output, /, farm: str, kind: str, only_failed: bool) -> None:
                 end = min(total, first + _BLOCK)
                 for number, task in enumerate(load_tasks(session, lead, first, end), first):
                     row = farm_words.make_result_row(outcomes.get(number), number, task)
-                    if not only_failed or row["state"] not in good:
+                    if not only_failed or row["state"] in bad:
                         yield row
 
         if output.as_json:

@@ -27,6 +27,7 @@ def _show_farm(lead: RunRecord, pilots: Sequence[RunRecord]) -> RunRecord:
         progress_unit=furthest.progress_unit,
         expected_end=furthest.expected_end,
         tasks_failed=furthest.tasks_failed,
+        tasks_stopped=furthest.tasks_stopped,
     )
     live = {one.state for one in pilots if not one.state.is_final}
     if not live or not lead.state.is_final:

@@ -48,7 +48,7 @@ def group_failures(outcomes: Mapping[int, Outcome]) -> tuple[FailureGroup, ...]:
     """The largest first."""
     groups: dict[tuple[int, str], list[TaskResult]] = {}
     for one in outcomes.values():
-        if one.last.state not in (TaskState.DONE, TaskState.TRIED):
+        if one.last.state.is_bad:
             key = (one.last.code, _NUMBER.sub("#", one.last.last_line))
             groups.setdefault(key, []).append(one.last)
     made = (

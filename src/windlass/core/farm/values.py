@@ -95,6 +95,11 @@ class TaskState(StrEnum):
     def is_over(self) -> bool:
         return self is not TaskState.TRIED
 
+    @property
+    def is_bad(self) -> bool:
+        """For good, and nobody wanted it so."""
+        return self not in (TaskState.DONE, TaskState.TRIED, TaskState.STOPPED)
+
 
 _WORDS = {
     0: TaskState.DONE,
@@ -180,6 +185,7 @@ class Worker:
     slots: int
     done: int
     failed: int
+    stopped: int
     seen: float  # when it told that
     running: tuple[RunningTask, ...] = ()
 
@@ -195,16 +201,21 @@ class FarmStatus:
     pilots: tuple[Worker, ...]
     is_closed: bool
     wanted_pilots: int = 1
+    stopped: int = 0  # on demand, or because it was hopeless; none of the failed
     cuts: Mapping[int, int] = field(default_factory=lambda: _NO_CUTS)  # of tasks that had almost all of a pilot's time
 
     @property
     def is_over(self) -> bool:
         """No task is left that has neither succeeded nor failed for good."""
-        return self.done + self.failed >= self.total and not self.running
+        return self.over >= self.total and not self.running
+
+    @property
+    def over(self) -> int:
+        return self.done + self.failed + self.stopped
 
     @property
     def left(self) -> int:
-        return max(0, self.total - self.done - self.failed)
+        return max(0, self.total - self.over)
 
 
 def read_status(farm_id: str, told: Mapping[str, Any]) -> FarmStatus:
@@ -212,15 +223,17 @@ def read_status(farm_id: str, told: Mapping[str, Any]) -> FarmStatus:
     workers = tuple(_read_worker(one) for one in told["workers"])
     total = int(told["total"])
     done = min(total, told["done"] + sum(one["untold"][0] for one in told["workers"]))
-    failed = max(0, min(total - done, told["failed"] + sum(one["untold"][1] for one in told["workers"])))
-    running = min(total - done - failed, sum(len(one.running) for one in workers))
+    bad = max(0, min(total - done, told["failed"] + sum(one["untold"][1] for one in told["workers"])))
+    stopped = max(0, min(bad, told["stopped"] + sum(one["untold"][2] for one in told["workers"])))
+    running = min(total - done - bad, sum(len(one.running) for one in workers))
     return FarmStatus(
         farm_id=farm_id,
         total=total,
-        waiting=total - done - failed - running,
+        waiting=total - done - bad - running,
         running=running,
         done=done,
-        failed=failed,
+        failed=bad - stopped,
+        stopped=stopped,
         pilots=workers,
         is_closed=bool(told["is_closed"]),
         wanted_pilots=int(told["card"].get("pilots") or 1),
@@ -244,7 +257,8 @@ def _read_worker(told: Mapping[str, Any]) -> Worker:
         is_alive=bool(told["is_alive"]),
         slots=int(told["slots"]),
         done=int(told["done"]),
-        failed=int(told["failed"]),
+        failed=int(told["failed"]) - int(told["stopped"]),
+        stopped=int(told["stopped"]),
         seen=float(told["t"]),
         running=tuple(
             RunningTask(task=int(task), attempt=int(attempt), start=float(start), worker=name, node=node)
