@@ -42,6 +42,12 @@ def test_a_story_of_a_farm(windlass: Windlass, project: Path) -> None:
     assert [one["value"] for one in rows] == [str(number) for number in range(1, 13)]
     assert {one["value"] for one in rows if one["state"] == "failed"} == {"5", "10"}
     assert rows[4]["last_line"] == "seed 5 is bad"
+    name = json.loads(windlass("ps", "--json").stdout)["runs"][0]["run_id"]
+    explained = windlass("explain").stdout
+    assert "2 of 12 tasks failed:" in explained
+    assert "2 tasks, code 1: seed 5 is bad" in explained
+    assert f"windlass farm results {name} --failed" in explained
+    assert f"windlass farm retry {name}" in explained
 
     again = windlass("farm", "retry", "--tasks", "4")
     assert "1 of farm" in again.stderr
@@ -111,8 +117,9 @@ def test_commands_of_a_file_and_more_of_them_later(windlass: Windlass, project: 
     rows = [json.loads(line) for line in windlass("farm", "results", "--format", "jsonl").stdout.splitlines()]
     assert rows[3]["command"] == "python3 work.py 2 't w o'"
     assert rows[3]["values"] == {"seed": "2", "name": "t w o"}
-    fetched = windlass("fetch", "last", "--only", "a.txt", "--json")
-    assert fetched.returncode == 0, fetched.stderr
+    fetched = windlass("fetch", "last", "--json")
+    assert json.loads(fetched.stdout)["fetched"]["results"] == 1, fetched.stderr
+    assert next(project.glob("windlass-results/*/a.txt")).read_text() == "größe\n"
 
 
 def test_an_array_script_runs_as_a_farm(windlass: Windlass, project: Path) -> None:

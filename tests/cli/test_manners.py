@@ -203,7 +203,8 @@ def test_fetch_tells_in_json_and_in_words(windlass: Windlass) -> None:
 
     assert isinstance(fetched, dict)
     assert fetched["results"] == 1
-    assert "no result matched" in windlass("fetch", "--only", "nothing").stderr
+    nothing = windlass("fetch", "--only", "nothing").stderr
+    assert "no result matched: windlass fetch last --only 'runs/**'" in nothing
 
 
 def test_what_an_earlier_try_left_does_not_travel(windlass: Windlass, project: Path) -> None:

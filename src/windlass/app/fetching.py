@@ -6,6 +6,7 @@ from pathlib import Path
 
 from windlass.app.edited import Edited
 from windlass.app.session import Session
+from windlass.app.written import find_written, load_manifest, propose_pattern
 from windlass.core.job import make_code_folder
 from windlass.core.record import RunRecord
 from windlass.edges.downloads import Target, Wanted
@@ -32,7 +33,8 @@ class Fetched:
     files: int
     new_files: int
     new_bytes: int
-    results: int = 0  # of the files, those the run file asks for
+    results: int = 0  # of the files, those the run file asks for; of a farm what its tasks wrote
+    proposal: str | None = None  # where nothing matched: a pattern of what the run wrote
     left_out: tuple[str, ...] = ()  # links that lead out of the run
     kept: tuple[str, ...] = ()  # what was changed here since it was fetched, under the names it has now
 
@@ -45,11 +47,14 @@ def fetch_run(
     patterns: Sequence[str] = (),
     progress: Progress = lambda done, total: None,
 ) -> Fetched:
-    """Results into `to`, by default beside the project; papers and logs into `.windlass` there."""
+    """Results into `to`, by default beside the project; papers and logs into `.windlass` there.
+
+    patterns: default: run.results, and of a farm that has none what its tasks wrote.
+    """
     host = session.host(session.site(record.site))
     folder = to or make_default_folder(record)
     base = make_code_folder(record.folder, record.workdir)
-    results = list_files(host, base, tuple(patterns) or record.results)
+    results = _list_results(host, record, base, tuple(patterns))
     papers = Haul(host, record.folder, Target(folder / PAPERS), list_files(host, record.folder, _PAPERS).files)
     edited = Edited(session, record, base, Target(folder))
     haul = Haul(host, base, Target(folder), results.files, edited)
@@ -65,12 +70,14 @@ def fetch_run(
     _make_links(haul.target, results.links, edited)
     haul.target.clean_up()
     papers.target.clean_up()
+    count = len(results.files) + len(results.links)
     return Fetched(
         folder=folder,
-        files=len(results.files) + len(results.links) + len(papers.files),
+        files=count + len(papers.files),
         new_files=len(haul.new) + len(papers.new),
         new_bytes=meter.total,
-        results=len(results.files) + len(results.links),
+        results=count,
+        proposal=None if count else propose_pattern([one.name for one in _list_written(host, record, base).files]),
         left_out=results.left_out,
         kept=tuple(edited.kept),
     )
@@ -82,6 +89,20 @@ def _make_links(target: Target, links: tuple[tuple[str, str], ...], edited: Edit
         edited.make_way_for_link(name, points_to)
         target.make_link(name, points_to)
     edited.end((), links)
+
+
+def _list_results(host: Host, record: RunRecord, base: str, patterns: tuple[str, ...]) -> "Listed":
+    wanted = patterns or record.results
+    return list_files(host, base, wanted) if wanted or not record.leads_farm else _list_written(host, record, base)
+
+
+def _list_written(host: Host, record: RunRecord, base: str) -> "Listed":
+    """Files that were not sent so; nothing where it is not known what was sent."""
+    sent = load_manifest(host, record.folder)
+    if sent is None:
+        return Listed()
+    there = list_files(host, base, ("**",))
+    return Listed(files=find_written(host, base, record.workdir, sent, there.files))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """`windlass fetch`: bring a run's results home."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,13 +10,28 @@ from windlass.cli.output import Output, make_printable
 from windlass.cli.progress import Progress
 from windlass.core.units import format_bytes
 
+if TYPE_CHECKING:
+    from windlass.app.fetching import Fetched
+
+
+def _explain_nothing(run: str, fetched: "Fetched") -> str:
+    if fetched.proposal is None:
+        return "no result matched, and nothing in its folder is new: what it writes there can be fetched"
+    only = make_printable(fetched.proposal)
+    return f"no result matched: windlass fetch {run} --only '{only}', and for the next run name them in run.results"
+
 
 @click.command("fetch")
 @click.argument("run", default="last")
 @click.option(
     "--to", type=click.Path(path_type=Path), metavar="FOLDER", help="Where to; default: windlass-results/RUN."
 )
-@click.option("--only", multiple=True, metavar="PATTERN", help="Only files like this; default: run.results.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only files like this; default: run.results, and of a farm without them what its tasks wrote.",
+)
 @click.pass_obj
 def command(output: Output, /, run: str, to: Path | None, only: tuple[str, ...]) -> None:
     """Copy RUN's results here; its logs and plan go into .windlass beside them.
@@ -31,7 +47,7 @@ def command(output: Output, /, run: str, to: Path | None, only: tuple[str, ...])
         return
     output.show(str(fetched.folder))
     if not fetched.results:
-        output.tell("no result matched: name them with --only 'runs/**', and for the next run in run.results")
+        output.tell(_explain_nothing(run, fetched))
     for name in fetched.left_out:
         output.tell(f"left out: {make_printable(name)} is a link that leads out of the run")
     output.tell(f"{fetched.files} files, {fetched.new_files} new ({format_bytes(fetched.new_bytes)})")
