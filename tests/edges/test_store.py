@@ -261,3 +261,18 @@ def test_what_was_kept_under_one_beginning_is_found_together(tmp_path: Path) -> 
 
         assert store.kept_below("a:", kind=int, limit=10) == (2, 1)
         assert store.kept_below("a:", kind=int, limit=2) == (2,)
+
+
+def test_last_is_the_run_that_was_started_or_resumed_last(tmp_path: Path) -> None:
+    now = 100.0
+    with Store(tmp_path / "windlass.db", clock=lambda: now) as store:
+        store.save_many([make_record("old-1", created=1.0), make_record("new-1", created=50.0)])
+        assert store.load("last").run_id == "new-1"
+
+        store.note_resumed("old-1")
+        assert store.load("last").run_id == "old-1"
+        store.save(make_record("newest-1", created=150.0))
+        assert store.load("last").run_id == "newest-1"
+        store.delete("newest-1")
+        store.delete("old-1")
+        assert store.load("last").run_id == "new-1"

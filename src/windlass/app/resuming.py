@@ -75,7 +75,9 @@ def resume_run(
         interrupted=None,
         updated=session.clock(),
     )
-    return send_submission(session, again, _make_files(plan), before=record)
+    sent = send_submission(session, again, _make_files(plan), before=record)
+    session.store.note_resumed(sent.run_id)
+    return sent
 
 
 def make_next_plan(record: RunRecord, plan: Plan, time: timedelta | None) -> Plan:

@@ -33,6 +33,16 @@ ON CONFLICT (run_id) DO UPDATE SET name = excluded.name, site = excluded.site, s
     created = excluded.created, updated = excluded.updated, record = excluded.record,
     farm = excluded.farm
 """
+_RESUMED = "resumed "  # and the id of a run: when it was resumed last
+_LAST = """
+SELECT run_id, record FROM (
+    SELECT * FROM (SELECT run_id, record, created AS began FROM runs ORDER BY created DESC, run_id DESC LIMIT 1)
+    UNION ALL SELECT * FROM (
+        SELECT run_id, record, time FROM kept JOIN runs ON run_id = substr(key, 9)
+        WHERE key >= 'resumed ' AND key < 'resumed!' ORDER BY time DESC LIMIT 1
+    )
+) ORDER BY began DESC LIMIT 1
+"""
 _KEEP = """
 INSERT INTO kept (key, time, value) VALUES (?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET time = excluded.time, value = excluded.value
@@ -77,7 +87,7 @@ class Store:
         return self._in_transaction(work, is_durable=any(new.state is RunState.SUBMITTING for _, new in pairs))
 
     def load(self, word: str) -> RunRecord:
-        """By run id, its beginning, or a name that only one run has; `last` or `@` is the newest."""
+        """By run id, its beginning, or a name that only one run has; `last` or `@` was started or resumed last."""
         return self._decode_one(*self._find(word))
 
     def find_id(self, word: str) -> str:
@@ -144,6 +154,10 @@ class Store:
     def live_runs(self, site: str | None = None) -> tuple[RunRecord, ...]:
         """Those that may still change, at one site or everywhere."""
         return self.list(limit=None, site=site, states=LIVE)
+
+    def note_resumed(self, run_id: str) -> None:
+        """It is the last one, until another is started or resumed."""
+        self.keep(_RESUMED + run_id, True)
 
     def delete(self, run_id: str) -> bool:
         """False when it was not there."""
@@ -219,7 +233,7 @@ class Store:
         raise self._make_not_found(word)
 
     def _find_latest(self) -> tuple[str, bytes | str]:
-        rows = self._read("SELECT run_id, record FROM runs ORDER BY created DESC, run_id DESC LIMIT 1")
+        rows = self._read(_LAST)
         if not rows:
             raise NotFound("there is no run yet", hint="windlass run")
         newest = _try_decode(rows[0][1])
