@@ -50,6 +50,24 @@ def test_a_sweep_from_its_first_word_to_its_pictures(project: Path) -> None:
     assert "no name of a picture" in run(project, "sweep", "show", "last", "--picture", "p.gif", code=2).stderr
 
 
+def test_a_plan_says_how_many_trials_there_are_and_sends_nothing(project: Path) -> None:
+    told = run(project, "sweep", COMMAND, "x=2,1,3", "kind=e0", "--pattern", "loss=(.*)", "--plan").stderr
+
+    assert "tasks      3, the first: echo loss=2e0" in told
+    assert "nothing was sent" in told
+    assert json.loads(run(project, "ps", "--json", "--cached").stdout)["runs"] == []
+
+
+def test_who_leaves_a_sweep_alone_is_told_that_nothing_is_stopped_meanwhile(project: Path) -> None:
+    words = ("x=1,2", "--pattern", "loss=(.*)", "--prune", "median", "-d")
+    name = run(project, "sweep", "echo loss={x}", *words)
+
+    assert f"windlass sweep resume {name.stdout.strip()}" in name.stderr
+    assert "only while a windlass follows" in name.stderr
+    run(project, "wait", "last")
+    assert "best       trial" in run(project, "sweep", "show").stdout
+
+
 def test_the_run_file_is_enough_and_flags_win(project: Path) -> None:
     sweep = '[sweep]\ncommand = "echo loss={x}"\npattern = "loss=(.*)"\n[sweep.space]\nx = [1, 2]\n'
     (project / "windlass.toml").write_text(TOML + sweep)

@@ -50,6 +50,11 @@ def format_metric(metric: float | None) -> str:
     return f"{metric:.6g}" if math.isfinite(metric) else str(metric)
 
 
+def format_unwatched(sweep_id: str) -> str:
+    """Of a sweep with a pruner that nobody follows from now on."""
+    return f"{'note':<10} hopeless trials are stopped only while a windlass follows: windlass sweep resume {sweep_id}"
+
+
 def format_end(seen: SweepSeen) -> list[str]:
     """What stands below the table."""
     lines = []

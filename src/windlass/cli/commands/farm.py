@@ -82,6 +82,7 @@ def run(
       windlass farm run --array sweep.sbatch --on narval
     """
     from windlass.app.farms.taking import take_tasks
+    from windlass.cli.farm_plan import show_farm_plan
 
     wanted = read_wanted(site_name, ())
     taken = take_tasks(read_given(words, values), wanted.project)
@@ -89,7 +90,7 @@ def run(
     with open_session(output) as session:
         farm = _plan(output, session, wanted, taken, force=force)
         if only_plan:
-            return _show_plan(output, session, farm, taken)
+            return show_farm_plan(output, session, farm, count=len(taken.tasks), first=taken.tasks[0].command)
         record = _send(output, session, farm, taken, force=force)
         if detach:
             output.show_json({"run": record}) if output.as_json else output.show(record.run_id)
@@ -112,25 +113,6 @@ def _plan(output: Output, session: "Session", wanted: Any, taken: "Taken", *, fo
         tasks=len(taken.tasks),
         plan=lambda session, wanted: plan_with_environment(output, session, wanted, force=force),
     )
-
-
-def _show_plan(output: Output, session: "Session", farm: "PlannedFarm", taken: "Taken") -> int:
-    """With when a pilot would start, and a smaller or shorter one: such a one may find a gap that others leave."""
-    from windlass.cli.estimates import estimate_start, show_estimates
-    from windlass.cli.words import format_place
-
-    estimates = estimate_start(output, session, farm.planned)
-    if output.as_json:
-        told = {"tasks": len(taken.tasks), "size": farm.size, "plan": farm.planned.plan, "estimates": estimates}
-        output.show_json(told)
-    else:
-        output.tell(f"{'tasks':<10} {len(taken.tasks)}, the first: {taken.tasks[0].command}")
-        output.tell(f"{'where':<10} {format_place(farm.planned.plan)}")
-        for reason in (*farm.size.reasons, *farm.planned.plan.reasons):
-            output.tell(f"{'chosen':<10} {reason.field} = {reason.value}: {reason.why}")
-        show_estimates(output, estimates)
-        output.tell("nothing was sent")
-    return int(ExitCode.CHECK_FAILED if farm.planned.errors else ExitCode.OK)
 
 
 def _send(output: Output, session: "Session", farm: "PlannedFarm", taken: "Taken", *, force: bool) -> "RunRecord":

@@ -13,6 +13,8 @@ from windlass.core.sweep.wish import Goal, Method, Pruner, Sampler
 from windlass.errors import UsageError
 
 if TYPE_CHECKING:
+    from windlass.app.session import Session
+    from windlass.app.sweeps.starting import PlannedSweep
     from windlass.core.record import RunRecord
     from windlass.core.sweep.wish import Sweep
 
@@ -62,11 +64,19 @@ def _choices(kind: Any) -> click.Choice[str]:
 @need_options
 @choose_options("--name", "--account", "--partition", "--qos", "--gpu")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting, such as checkpoint.notice=60s.")
+@click.option("--plan", "only_plan", is_flag=True, help="Show trials, pilots, their size and why. Nothing is sent.")
 @click.option("-d", "--detach", is_flag=True, help="Do not follow; print the sweep's name and return.")
 @click.option("--force", is_flag=True, help="Submit although a check found errors.")
 @click.pass_obj
 def run(
-    output: Output, /, words: tuple[str, ...], site_name: str | None, detach: bool, force: bool, **values: Any
+    output: Output,
+    /,
+    words: tuple[str, ...],
+    site_name: str | None,
+    only_plan: bool,
+    detach: bool,
+    force: bool,
+    **values: Any,
 ) -> int:
     """Start a sweep, and follow it. Ctrl-C leaves its jobs alone and says so.
 
@@ -96,7 +106,7 @@ def run(
     with open_session(output) as session:
         spec, origins = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
         sweep = make_sweep(spec, words, own)
-        if detach and sweep.learns:
+        if detach and sweep.learns and not only_plan:
             raise UsageError(
                 "Optuna chooses each trial by those before it, so this program must stay",
                 hint="without -d; after Ctrl-C `windlass sweep resume` goes on",
@@ -108,15 +118,32 @@ def run(
             needs=choose_needs(spec, origins),
             plan=lambda used, wish: plan_with_environment(output, used, wish, force=force),
         )
+        if only_plan:
+            return _show_plan(output, session, planned)
         record = send_sweep(session, planned, study_file=Path(study) if study else None, force=force)
-        _tell_start(output, record, planned.card.sweep)
+        _tell_start(output, record, planned.card.sweep, detach=detach)
         return show_to_the_end(output, session, record, detach=detach)
 
 
-def _tell_start(output: Output, record: "RunRecord", sweep: "Sweep") -> None:
+def _show_plan(output: Output, session: "Session", planned: "PlannedSweep") -> int:
+    from windlass.cli.farm_plan import show_farm_plan
+    from windlass.core.farm.rows import read_row
+    from windlass.core.sweep.card import make_rows
+
+    sweep = planned.card.sweep
+    rows = make_rows(sweep, 0, planned.trials[:1])
+    count = sweep.trials or 1 if sweep.learns else len(planned.trials)
+    return show_farm_plan(output, session, planned.farm, count=count, first=read_row(rows[0]).command if rows else None)
+
+
+def _tell_start(output: Output, record: "RunRecord", sweep: "Sweep", *, detach: bool) -> None:
+    from windlass.cli.sweep_words import format_unwatched
+
     output.tell(f"{'submitted':<10} sweep {record.run_id}, job {record.job_id} at {record.site}")
     if sweep.seed is not None:
         output.tell(f"{'seed':<10} {sweep.seed}")
+    if detach and sweep.prune is not None:
+        output.tell(format_unwatched(record.run_id))
 
 
 def _register() -> None:

@@ -10,7 +10,7 @@ from windlass.errors import ExitCode
 
 
 @click.command("show")
-@click.argument("sweep")
+@click.argument("sweep", default="last")
 @click.option("--all", "is_all", is_flag=True, help="Every trial, not only the best.")
 @click.option("--csv", "as_csv", is_flag=True, help="Every trial as CSV.")
 @click.option(
@@ -25,6 +25,7 @@ def show(output: Output, /, sweep: str, is_all: bool, as_csv: bool, picture: Pat
 
     \b
     Examples:
+      windlass sweep show
       windlass sweep show digits-k3f9w
       windlass sweep show digits-k3f9w --csv > trials.csv
       windlass sweep show digits-k3f9w --picture trials.svg --history best.svg
@@ -70,6 +71,7 @@ def resume(
     from windlass.app.sweeps.looking import find_sweep
     from windlass.app.sweeps.resuming import More, resuming
     from windlass.cli.sweep_following import show_to_the_end
+    from windlass.cli.sweep_words import format_unwatched
     from windlass.core.sweep.space import read_dimensions
     from windlass.core.sweep.wish import make_space
 
@@ -81,5 +83,7 @@ def resume(
             output.tell(told if not resumed.sweep.learns else f"up to {resumed.sweep.trials} trials")
             for pilot in resumed.pilots:
                 output.tell(f"{'submitted':<10} run {pilot.run_id}, job {pilot.job_id} at {pilot.site}")
+            if detach and resumed.sweep.prune is not None:
+                output.tell(format_unwatched(record.run_id))
             code = show_to_the_end(output, session, record, detach=detach, is_held=resumed.sweep.learns)
     return code or int(ExitCode.OK)
