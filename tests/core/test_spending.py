@@ -276,3 +276,12 @@ def test_without_accounting_the_laptops_own_records_tell() -> None:
     assert count_used_s(done, since=0, until=NOW) == pytest.approx(2 * HOUR)
     assert (waiting.tasks, count_left_s(waiting)) == (2, 2 * HOUR)
     assert make_jobs([replace(record, state=RunState.NOT_SUBMITTED)], NOW) == ()
+
+
+def test_pilots_are_listed_with_the_farm_that_they_work_on() -> None:
+    pilot = replace(JOB, job_id="48", run_id="pilot-1")
+
+    told = make_spending("s", GPUS, Told(jobs=(JOB, pilot)), WINDOW, farms={"pilot-1": "digits-k3f9w"})
+
+    (shown,) = told.runs
+    assert (shown.run_id, shown.jobs, shown.used) == ("digits-k3f9w", 2, told.used)

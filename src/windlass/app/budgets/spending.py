@@ -63,7 +63,10 @@ def look_at_spending(
     told = ask_spending(session.host(site), question, window, session.last_facts(site))
     jobs = add_later_links(told.jobs, records) if told.has_jobs else make_jobs(records, now)
     told = replace(told, jobs=jobs)
-    spending = make_spending(site.name, site.accounting, told, window, wasted=find_wasted(session, records))
+    farms = {one.run_id: one.farm for one in records if one.farm is not None}
+    spending = make_spending(
+        site.name, site.accounting, told, window, wasted=find_wasted(session, records), farms=farms
+    )
     if runs:
         spending = replace(spending, runs=tuple(one for one in spending.runs if one.run_id in runs))
     return Budgets(spending=spending, limits=_list_limits(site, records, told, now))

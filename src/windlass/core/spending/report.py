@@ -14,6 +14,7 @@ DAY_S = 86_400.0
 HOUR_S = 3_600.0
 _LONGEST_S = 100 * 365 * DAY_S  # an end further away than that is none
 _NOTHING: Mapping[str, float] = MappingProxyType({})
+_NO_FARMS: Mapping[str, str] = MappingProxyType({})
 
 
 def make_spending(
@@ -23,12 +24,13 @@ def make_spending(
     window: Window,
     *,
     wasted: Mapping[str, float] = _NOTHING,
+    farms: Mapping[str, str] = _NO_FARMS,
 ) -> Spending:
-    """wasted: by run, as `RunUse` has it."""
+    """wasted: by run, as `RunUse` has it. farms: of pilots, the run that leads their farm and is listed for all."""
     unit = choose_unit(accounting, told.balances, told.jobs)
     count = _Counter(accounting=accounting, unit=unit, window=window)
     jobs = [job for job in told.jobs if job.is_live or count.seconds(job)]
-    runs = _make_runs(jobs, count, wasted)
+    runs = _make_runs(jobs, count, wasted, farms)
     return Spending(
         site=site,
         unit=unit,
@@ -106,9 +108,11 @@ class _Counter:
         return None if left is None else left / HOUR_S * self.rate(job)
 
 
-def _make_runs(jobs: Sequence[JobSpent], count: _Counter, wasted: Mapping[str, float]) -> tuple[RunUse, ...]:
+def _make_runs(
+    jobs: Sequence[JobSpent], count: _Counter, wasted: Mapping[str, float], farms: Mapping[str, str]
+) -> tuple[RunUse, ...]:
     """The largest first; what is none of ours last."""
-    by_run = _group(jobs, lambda job: job.run_id or "")
+    by_run = _group(jobs, lambda job: farms.get(job.run_id or "", job.run_id or ""))
     found = [
         RunUse(
             run_id=run_id or None,
@@ -120,7 +124,7 @@ def _make_runs(jobs: Sequence[JobSpent], count: _Counter, wasted: Mapping[str, f
             jobs=sum(job.tasks for job in mine),
             links_left=sum(job.links_left for job in mine),
             is_live=any(job.is_live for job in mine),
-            wasted=wasted.get(run_id),
+            wasted=_share_wasted(mine, count, wasted),
         )
         for run_id, mine in by_run.items()
     ]
