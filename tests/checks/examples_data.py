@@ -115,9 +115,9 @@ EXAMPLES = {
         ),
     ),
     "C418": Example(
-        trips=case(spec=BY_NAME, facts=Facts(data_sets=(), data_names=("imagenet-1k", "coco"))),
+        trips=case(spec=BY_NAME, facts=Facts(data_sets=(), data_names=("imagenet1", "imagenes"))),
         passes=case(spec=BY_NAME, facts=Facts(data_sets=(IMAGENET,), data_names=("imagenet",))),
-        says="data.set is the data set 'imagenet', and alpha has none of that name; did you mean 'imagenet-1k'?",
+        says="data.set is the data set 'imagenet', and alpha has none of that name; did you mean 'imagenes'?",
         also_trips=(case(spec=BY_NAME, facts=Facts(data_sets=())),),
         also_passes=(case(spec=BY_NAME), case(spec=ON_SCRATCH, facts=Facts(data_sets=()))),
     ),

@@ -150,7 +150,6 @@ def test_all_problems_are_told_at_once() -> None:
 
     assert found == [
         'run.comand: unknown key; did you mean "command"?',
-        'run.command: missing; write what starts your training: command = "python train.py"',
         'resources.gpuz: unknown key; did you mean "gpus"?',
         "resources.nodes: must be at least 1",
         'chekpoint: unknown key; did you mean "checkpoint"?',

@@ -1,10 +1,10 @@
 """Data sets that the run names: whether the site has them, whole."""
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
+from windlass.core.toml.reading import nearest
 from windlass.core.toml.writing import format_key
 
 _UNUSABLE = ("missing", "partial")
@@ -21,15 +21,15 @@ def set_is_not_there(case: Case) -> Iterator[Finding]:
         wanted = data.set_name
         if wanted is None or case.facts.data_set(wanted) is not None:
             continue
-        close = get_close_matches(wanted, case.facts.data_names or (), n=1)
+        close = nearest(wanted, case.facts.data_names or ())
         there = f"windlass data ls --on {case.site.name}" if case.facts.data_names else ""
         bring = f"windlass data send FOLDER --name {wanted} --on {case.site.name}"
         yield Finding(
             code="C418",
             severity=Severity.ERROR,
             message=f"data.{name} is the data set {wanted!r}, and {case.site.name} has none of that name"
-            + (f"; did you mean {close[0]!r}?" if close else ""),
-            hint=f'[{format_key(("data", name))}] source = "set:{close[0]}"'
+            + (f"; did you mean {close!r}?" if close else ""),
+            hint=f'[{format_key(("data", name))}] source = "set:{close}"'
             if close
             else "\n".join(filter(None, (bring, there))),
             fact=f"windlass data ls --on {case.site.name}",

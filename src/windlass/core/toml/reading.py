@@ -131,21 +131,23 @@ class _Walk:
         if not isinstance(value, Mapping):
             return self._no_table(value, path)
         made: dict[str, Any] = dict(name or {})
-        whole = True
+        whole, meant = True, set[str | None]()
         for index, (key, inner) in enumerate(value.items()):
             if index >= len(table.fields) + _MOST:
                 return self.refuse(path, f"has {len(value)} keys; that cannot be meant")
             shape = table.fields.get(key)
             if shape is None:
                 self.refuse((*path, key), f"unknown key{_suggest(key, table.fields)}")
+                meant.add(nearest(key, table.fields))
                 continue
             read = self.read(inner, shape, (*path, key))
             whole = whole and read is not _MISSING
             made[shape.into or key] = read
         for key, advice in (table.needs or {}).items():
             if key not in value and not self.partial:
-                self.refuse((*path, key), f"missing; {advice}")
                 whole = False
+                if key not in meant:  # else that was told where it is misspelt
+                    self.refuse((*path, key), f"missing; {advice}")
         if not whole or self.partial:
             return _MISSING
         return made if table.kind is None else table.kind(**made)
