@@ -104,6 +104,63 @@ def test_new_points_come_into_the_same_chart(charted: House, browser: "Browser")
         assert page.locator("details[open]").count() == 1
 
 
+RECORD = """
+window.written = [];
+window.points = 0;
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (words, ...rest) {
+  window.written.push(words);
+  return write.call(this, words, ...rest);
+};
+const clear = CanvasRenderingContext2D.prototype.clearRect;
+CanvasRenderingContext2D.prototype.clearRect = function (...rest) {
+  window.written = [];  // it is drawn anew
+  return clear.call(this, ...rest);
+};
+const arc = Path2D.prototype.arc;
+Path2D.prototype.arc = function (...rest) {
+  window.points += 1;
+  return arc.call(this, ...rest);
+};
+"""
+
+
+def draw_short(house: House, context: "BrowserContext", values: list[float | str], path: str) -> "Page":
+    """A second or so of a run, with what is written on its charts on record."""
+    rows = (json.dumps({"step": at, "t": 1000 + at / 4, "loss": value}) + "\n" for at, value in enumerate(values))
+    house.add(make_run("one", state=RunState.RUNNING))
+    house.put("one", {"metrics/1.0.jsonl": "".join(rows).encode()})
+    context.add_init_script(RECORD)
+    page = visit(house, context, path)
+    page.wait_for_selector("html[data-drawn] .plot canvas")
+    page.wait_for_function("window.written.length > 0")
+    return page
+
+
+def test_no_time_is_written_twice_below_a_short_run(house: House, browser: "Browser") -> None:
+    with browser.new_context() as context:
+        written = draw_short(house, context, [1, 2, 3, 4, 5, 6], "/runs/one?x=time").evaluate("window.written")
+
+    clocks = [words for words in written if ":" in words]
+    assert clocks
+    assert len(clocks) == len(set(clocks))
+
+
+def test_what_is_always_nothing_is_drawn_from_nothing_to_one(house: House, browser: "Browser") -> None:
+    with browser.new_context() as context:
+        written = draw_short(house, context, [0.0] * 6, RUN).evaluate("window.written")
+
+    assert "0.2" in written
+    assert "100" not in written
+
+
+def test_a_value_between_two_gaps_is_a_point(house: House, browser: "Browser") -> None:
+    with browser.new_context() as context:
+        page = draw_short(house, context, ["nan", 2.0, "nan", "nan"], RUN)
+
+        assert page.evaluate("window.points") > 0
+
+
 def test_a_page_that_was_opened_before_the_first_number_draws_it(house: House, browser: "Browser") -> None:
     house.add(make_run("one", state=RunState.RUNNING))
     with browser.new_context() as context:
@@ -118,7 +175,7 @@ def test_a_page_that_was_opened_before_the_first_number_draws_it(house: House, b
 
 
 def test_without_a_script_there_is_a_picture_and_a_table(charted: House, browser: "Browser") -> None:
-    with browser.new_context(java_script_enabled=False) as context:
+    with browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900}) as context:
         page = visit(charted, context)
 
         picture = page.locator("img.picture")
@@ -127,6 +184,6 @@ def test_without_a_script_there_is_a_picture_and_a_table(charted: House, browser
 
         box = picture.bounding_box()
         assert box is not None
-        assert box["width"] > 300
+        assert box["width"] == 720  # all pictures have letters of one size
         assert page.locator("details table tbody tr").count() == 20
         assert page.get_by_text("all 50 rows").is_visible()

@@ -50,6 +50,45 @@ def test_a_gap_breaks_the_line() -> None:
     assert max(path.count("M") for path in text.split('d="')[1:] if "L" in path) == 2
 
 
+def test_a_value_between_two_gaps_is_a_mark() -> None:
+    curve = Curve(name="loss", xs=[0, 1, 2, 3], ys=[None, 2, None, None])
+
+    drawn = ET.fromstring(draw_lines("loss", "", [curve], STEP))
+
+    assert [one.get("stroke-width") for one in drawn.iter() if one.get("stroke-width") == "1.5" and one.get("d")] != []
+    assert "a3.5" in "".join(one.get("d", "") for one in drawn.iter())
+
+
+def test_what_is_always_nothing_lies_on_the_ground() -> None:
+    labels = list_labels(draw_lines("loss", "", [Curve(name="loss", xs=[0, 1], ys=[0.0, 0.0])], STEP))
+
+    assert "0" in labels
+    assert "1" in labels
+    assert not [one for one in labels if one.startswith("-")]
+
+
+def test_one_moment_alone_has_seconds_around_it() -> None:
+    axis = Axis(title="time", clock=_clock)
+
+    labels = list_labels(draw_lines("use", "", [Curve(name="use", xs=[1.7e9], ys=[5.0])], axis))
+
+    assert f"{1.7e9 - 1:g}" in labels
+
+
+def test_no_word_below_the_axis_leaves_the_picture() -> None:
+    axis = Axis(title="time", clock=lambda moment: f"12:34:{moment:02.0f}")
+    drawn = ET.fromstring(draw_lines("use", "", [Curve(name="use", xs=[0, 3], ys=[5.0, 6.0])], axis))
+
+    last = next(one for one in drawn.iter() if one.text == "12:34:03")
+
+    assert last.get("text-anchor") == "end"
+    assert float(last.get("x", "")) <= 720
+
+
+def list_labels(picture: str) -> list[str]:
+    return [one.text or "" for one in ET.fromstring(picture).iter() if one.tag.endswith("}text")]
+
+
 def test_lines_differ_by_more_than_colour() -> None:
     styles = [choose_style(number) for number in range(100)]
 

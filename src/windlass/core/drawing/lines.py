@@ -13,6 +13,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 12, 36
 _KEY_HEIGHT, _KEYS_A_ROW, _MOST_KEYS = 20, 3, 24
 _MARKS_APART = 90
 _FEW = 6  # lines; more are drawn thinner
+_LETTER = 7  # about as wide as a digit is
 _FONT = "system-ui, sans-serif"
 
 
@@ -58,7 +59,9 @@ def draw_lines(title: str, summary: str, curves: Sequence[Curve], axis: Axis, *,
 
 
 def _fit(curves: Sequence[Curve]) -> tuple[Scale, Scale]:
+    """One moment or step alone stands in the middle of two."""
     xs = [x for curve in curves for x in curve.xs if math.isfinite(x)] or [0.0, 1.0]
+    xs = xs if max(xs) > min(xs) else [xs[0] - 1, xs[0] + 1]
     ys = [y for curve in curves for y in curve.ys if y is not None and math.isfinite(y)] or [0.0, 1.0]
     return (
         make_scale(min(xs), max(xs), begin=_LEFT, end=_WIDTH - _RIGHT),
@@ -78,8 +81,16 @@ def _draw_axes(x: Scale, y: Scale, axis: Axis, look: Theme) -> Iterator[str]:
         at = x.place(tick)
         yield make_element("path", d=f"M{at:.1f} {_TOP}V{_HEIGHT - _BOTTOM}", stroke=look.grid)
         words = axis.clock(tick) if axis.clock is not None else format_tick(tick)
-        yield _write(words, at, _HEIGHT - _BOTTOM + 15, look, anchor="middle")
+        yield _write_below(words, at, look)
     yield _write(axis.title, _WIDTH - _RIGHT, _HEIGHT - 5, look, anchor="end")
+
+
+def _write_below(words: str, at: float, look: Theme) -> str:
+    """In the middle below its tick, or where it would be cut off at the end of the picture."""
+    down = _HEIGHT - _BOTTOM + 15
+    if at + len(words) * _LETTER / 2 > _WIDTH:
+        return _write(words, _WIDTH - 2, down, look, anchor="end")
+    return _write(words, at, down, look, anchor="middle")
 
 
 def _draw_curve(
@@ -99,16 +110,25 @@ def _draw_curve(
         "stroke_linejoin": "round",
     }
     yield make_element("path", d=make_path(points), stroke_dasharray=style.dash or None, **line)
-    if len(curves) > 1 or len(points) < 3:
-        marks = "".join(make_mark(style.mark, right, down) for right, down in _space(points, number, len(curves)))
+    marked = [*_list_lone(points), *(_space(points, number, len(curves)) if len(curves) > 1 else ())]
+    if marked:
+        marks = "".join(make_mark(style.mark, right, down) for right, down in dict.fromkeys(marked))
         yield make_element("path", d=marks, stroke=colour, fill=look.ground, stroke_width=1.5)
+
+
+def _list_lone(points: Sequence[tuple[float, float | None]]) -> Iterator[tuple[float, float]]:
+    """Between gaps, where no line leads to them, and the only two of a line."""
+    for number, (right, down) in enumerate(points):
+        beside = [one for _, one in (*points[max(0, number - 1) : number], *points[number + 1 : number + 2])]
+        if down is not None and (len(points) < 3 or all(one is None for one in beside)):
+            yield right, down
 
 
 def _space(points: Sequence[tuple[float, float | None]], number: int, count: int) -> Iterator[tuple[float, float]]:
     """Some of them, apart from each other and from those of the other lines."""
     following = _LEFT + _MARKS_APART * (number + 0.5) / count
     for right, down in points:
-        if down is not None and (right >= following or len(points) < 3):
+        if down is not None and right >= following:
             yield right, down
             following = right + _MARKS_APART
 

@@ -21,9 +21,11 @@ class Scale:
 
 
 def make_scale(low: float, high: float, *, begin: float, end: float) -> Scale:
-    """One value alone gets room on both sides."""
+    """One value alone gets room on both sides; nothing alone lies on the ground."""
+    if low == high == 0:
+        high = 1.0
     if not high > low or not math.isfinite(high - low):
-        room = abs(low) / 2 or 1.0
+        room = abs(low) / 2
         low, high = low - room, low + room
     return Scale(low=low, high=high, begin=begin, end=end)
 

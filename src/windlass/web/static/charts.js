@@ -36,15 +36,32 @@
   function drawMarks(u, line) {
     const path = new Path2D(), ratio = window.devicePixelRatio;
     const xs = u.data[0], ys = u.data[line], count = u.series.length - 1;
+    const mark = (at) => addMark(path, (line - 1) % markKinds, u.valToPos(xs[at], "x", true), u.valToPos(ys[at], "y", true), 3.5 * ratio);
     const width = u.bbox.width / ratio;
     for (let left = marksApart * (line - 0.5) / count; left < width; left += marksApart) {
       let at = u.valToIdx(u.posToVal(left, "x"));
       const last = Math.min(xs.length, at + 20);
       while (at < last && ys[at] == null) at += 1;
       if (at >= last || xs[at] < u.scales.x.min || xs[at] > u.scales.x.max) continue;
-      addMark(path, (line - 1) % markKinds, u.valToPos(xs[at], "x", true), u.valToPos(ys[at], "y", true), 3.5 * ratio);
+      mark(at);
     }
+    for (const at of listLone(u, line) || []) mark(at);
     return { stroke: path, fill: path, flags: 0 };
+  }
+
+  // Between gaps, where no line leads to them, and the only two of a line.
+  function listLone(u, line) {
+    const xs = u.data[0], ys = u.data[line], { min, max } = u.scales.x;
+    const isLone = (at) => xs.length < 3 || (findBeside(ys, at, -1) == null && findBeside(ys, at, 1) == null);
+    const found = [...xs.keys()].filter((at) => ys[at] != null && xs[at] >= min && xs[at] <= max && isLone(at));
+    return found.length ? found : null;
+  }
+
+  // null is a gap; undefined, where only another line has a value, is none.
+  function findBeside(ys, at, step) {
+    let found = at + step;
+    while (found >= 0 && found < ys.length && ys[found] === undefined) found += step;
+    return ys[found];
   }
 
   // ---- what is read and said ----
@@ -197,7 +214,7 @@
       dash: dashes[line % dashes.length],
       points: chart.names.length > 1
         ? { show: true, paths: drawMarks, stroke: palette[line % colours], fill: panel, width: 1.5 }
-        : { show: chart.data[0].length < 3, size: 8, fill: palette[0] },
+        : { show: () => false, filter: listLone, size: 8, fill: palette[0] },
     }));
   }
 
@@ -216,8 +233,9 @@
         focus: { prox: chart.names.length > 1 ? 12 : -1 },
         bind: { dblclick: () => () => { zoomWhole(chart); return null; } },
       },
-      scales: { x: { time: isTime, range: (_, min, max) => [min, max] } },
-      axes: [isTime ? { ...axis, size: 44, values: tellClocks } : { ...axis, size: 32, values: tellTicks }, { ...axis, size: 58, values: tellTicks }],
+      padding: [null, isTime ? 28 : null, null, null],
+      scales: { x: { time: isTime, range: (_, min, max) => [min, max] }, y: { range: (_, min, max) => axes.findHeight(min, max) } },
+      axes: [isTime ? { ...axis, size: 44, space: 80, incrs: axes.timeSteps, values: axes.tellClocks } : { ...axis, size: 32, values: axes.tellTicks }, { ...axis, size: 58, values: axes.tellTicks }],
       series: [{}, ...makeSeries(chart)],
       hooks: {
         setCursor: [(u) => { if (u.cursor.idx != null && u.cursor.left >= 0) chart.readout.textContent = tell(chart, u.cursor.idx); }],
@@ -225,27 +243,6 @@
         setSelect: [(u) => takeSelection(chart, u)],
       },
     };
-  }
-
-  // The day stands below the first time of it.
-  function tellClocks(_, ticks, __, ___, step) {
-    let before = "";
-    return ticks.map((tick) => {
-      const moment = new Date(tick * 1000), day = moment.toLocaleDateString([], { day: "numeric", month: "short" });
-      const clock = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: step < 60 ? "2-digit" : undefined, hourCycle: "h23" });
-      const words = step >= 86400 ? day : day === before ? clock : `${clock}\n${day}`;
-      before = day;
-      return words;
-    });
-  }
-
-  function tellTicks(_, ticks) {
-    return ticks.map((tick) => tick == null ? "" : tellTick(tick));
-  }
-
-  function tellTick(value) {
-    const size = [1e9, 1e6, 1e3].find((one) => Math.abs(value) >= 10 * one);
-    return size ? `${Number((value / size).toPrecision(4))}${{ 1e9: "G", 1e6: "M", 1e3: "k" }[size]}` : String(Number(value.toPrecision(6)));
   }
 
   function takeSelection(chart, u) {
