@@ -126,7 +126,7 @@ def test_links_that_stay_inside_and_empty_folders_come_too(site: Site, tmp_path:
     assert found == {**links, "whole": "dogs"}
     assert (tmp_path / "back/empty/deep").is_dir()
     assert [line.split(":")[0] for line in got.left_out] == [
-        "1 devices, pipes and sockets",
+        "1 device, pipe or socket",
         "3 links that lead out of the folder, left out",
     ]
     assert again.fetched_bytes == 0

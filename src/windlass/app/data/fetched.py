@@ -22,17 +22,18 @@ class Fetched:
 
     def is_ours(self, target: Target, name: str) -> bool:
         """As it came from there: nobody here has changed it since."""
+        if (path := target.find(name)).is_symlink():
+            return [os.readlink(path)] in self._known.get(name, ())  # noqa: PTH115  # the text, not a path
         files = (version for version in self._known.get(name, ()) if len(version) == 2)
         return any(target.has(Wanted(name=name, size=int(size), mtime=float(mtime))) for size, mtime in files)
 
-    def may_link(self, path: Path, name: str, points_to: str) -> bool:
-        """Nothing is there, or this link, or one that came from there."""
+    def may_link(self, target: Target, name: str, points_to: str) -> bool:
+        """Nothing is there, or this link, or what came from there."""
+        path = target.find(name)
         if not os.path.lexists(path):
             return True
-        if not path.is_symlink():
-            return False
-        there = os.readlink(path)  # noqa: PTH115  # the text, not a path
-        return there == points_to or [there] in self._known.get(name, ())
+        is_same = path.is_symlink() and os.readlink(path) == points_to  # noqa: PTH115  # the text, not a path
+        return is_same or self.is_ours(target, name)
 
     def begin(self, files: list[Wanted], links: Links) -> None:
         """Before the first of them is replaced: after a cut some are as they were, some as they will be."""

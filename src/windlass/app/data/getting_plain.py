@@ -7,6 +7,7 @@ from pathlib import Path
 from windlass.app.data.fetched import Fetched
 from windlass.app.data.getting_source import Got, Listing, Source
 from windlass.app.data.getting_streams import Getter, Item, Progress
+from windlass.app.data.in_the_way import InTheWay
 from windlass.app.data.targets import Again, check_plain_target
 from windlass.edges.downloads import Target, Wanted
 from windlass.errors import UsageError
@@ -24,12 +25,18 @@ def get_plain(
     items = _list_items(source, to.name if is_file and not to.is_dir() else None)
     target, fetched = Target(folder), Fetched(state, source.site_name, source.base, folder)
     _check_links(source.listing, folder)
+    other = InTheWay((one.wanted.name for one in items), source.listing, target, fetched)
     kept: set[str] = set()
-    if again is not None:
-        there = [one for one in items if _is_taken(target, one, fetched)]
+    if again is None:
+        other.check_folders()
+    else:
+        check_plain_target(folder, other.list_foreign(), again(to))
+        there = [one for one in items if not other.covers(one.wanted.name) and _is_taken(target, one, fetched)]
         kept = {one.wanted.name for one in there if _is_equal(source, target.find(one.wanted.name), one)}
         differing = [one.wanted.name for one in there if one.wanted.name not in kept]
-        check_plain_target(folder, differing + _list_in_the_way(source.listing, target, fetched), again(to))
+        links = _list_other_links(source.listing, target, fetched, other)
+        check_plain_target(folder, differing + links, again(to))
+    other.clear()
     wanted = [one for one in items if one.wanted.name not in kept]
     coming = [one.wanted for one in wanted]
     fetched.begin(coming, source.listing.links)
@@ -67,11 +74,10 @@ def _check_links(listing: Listing, folder: Path) -> None:
             raise UsageError(f"the site names a link {link}, which would lead outside {folder}: refused")
 
 
-def _list_in_the_way(listing: Listing, target: Target, fetched: Fetched) -> list[str]:
-    """Names of links and empty folders under which something else lies here."""
-    links = [name for name, points_to in listing.links if not fetched.may_link(target.find(name), name, points_to)]
-    folders = [name for name in listing.folders if os.path.lexists(path := target.find(name)) and not path.is_dir()]
-    return links + folders
+def _list_other_links(listing: Listing, target: Target, fetched: Fetched, other: InTheWay) -> list[str]:
+    """Names of links under which a file or another link lies here."""
+    links = [(name, points_to) for name, points_to in listing.links if not other.covers(name)]
+    return [name for name, points_to in links if not fetched.may_link(target, name, points_to)]
 
 
 def _make_the_rest(listing: Listing, target: Target) -> None:
