@@ -77,7 +77,7 @@ def fetch_run(
         new_files=len(haul.new) + len(papers.new),
         new_bytes=meter.total,
         results=count,
-        proposal=None if count else propose_pattern([one.name for one in _list_written(host, record, base).files]),
+        proposal=None if count else _propose(host, record, base),
         left_out=results.left_out,
         kept=tuple(edited.kept),
     )
@@ -94,6 +94,13 @@ def _make_links(target: Target, links: tuple[tuple[str, str], ...], edited: Edit
 def _list_results(host: Host, record: RunRecord, base: str, patterns: tuple[str, ...]) -> "Listed":
     wanted = patterns or record.results
     return list_files(host, base, wanted) if wanted or not record.leads_farm else _list_written(host, record, base)
+
+
+def _propose(host: Host, record: RunRecord, base: str) -> str | None:
+    try:
+        return propose_pattern([one.name for one in _list_written(host, record, base).files])
+    except UsageError:  # more files than anybody lists
+        return None
 
 
 def _list_written(host: Host, record: RunRecord, base: str) -> "Listed":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _explain_nothing(run: str, fetched: "Fetched") -> str:
     if fetched.proposal is None:
-        return "no result matched, and nothing in its folder is new: what it writes there can be fetched"
+        return "no result matched: --only PATTERN names them, and for the next run run.results"
     only = make_printable(fetched.proposal)
     return f"no result matched: windlass fetch {run} --only '{only}', and for the next run name them in run.results"
 
