@@ -52,6 +52,22 @@ def test_a_picture_leads_to_its_table(guest: House) -> None:
     assert guest.get(f"/sweeps/{SWEEP}").text.count('<a href="#trials">') == 2
 
 
+def test_trials_that_were_stopped_are_among_all_trials(guest: House) -> None:
+    seen = make_sweep(1.0)
+    best = seen.best
+    assert best is not None
+    told = replace(best, number=1250, state=TrialState.STOPPED, metric=9.5)
+    silent = replace(told, number=1251, metric=None)
+    save_seen(guest.session.folders, replace(seen, trials=(best, told, silent)))
+
+    picture = guest.get(f"/sweeps/{SWEEP}/trials.svg").text
+
+    assert "trial 1250, stopped:" in picture
+    assert "loss 9.5" in picture
+    assert "trial 1251, stopped:" in picture
+    assert "1 trial and 2 that were stopped; the best is trial" in guest.get(f"/sweeps/{SWEEP}").text
+
+
 def test_its_pictures_are_made_by_the_server_in_both_themes(guest: House) -> None:
     fill_sweeps(guest)
 

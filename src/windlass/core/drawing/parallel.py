@@ -29,7 +29,10 @@ class Upright:
 
 @dataclass(frozen=True, kw_only=True)
 class Strand:
-    """One line. places: on each axis from 0 (below) to 1; None: nothing there. warmth: 1 is the best."""
+    """One line, which may end before the last axis. places: on each axis from 0 (below) to 1; None: nothing there.
+
+    warmth: 1 is the best.
+    """
 
     name: str
     places: tuple[float | None, ...]
@@ -95,7 +98,7 @@ def _list_rights(count: int, width: float) -> list[float]:
 
 def _draw_strand(strand: Strand, rights: Sequence[float], look: Theme) -> str:
     """The best is thick and in front; the better a trial, the more of its colour is seen."""
-    points = [(right, None if at is None else _go_down(at)) for right, at in zip(rights, strand.places, strict=True)]
+    points = [(right, None if at is None else _go_down(at)) for right, at in zip(rights, strand.places, strict=False)]
     warmth = strand.warmth if strand.warmth is not None else 0.0
     return make_element(
         "path",

@@ -1,10 +1,12 @@
 """Pictures of a sweep: parallel coordinates of all trials, and how its best came down."""
 
+import math
+
 from windlass.core.drawing.lines import Axis, Curve, draw_lines
 from windlass.core.drawing.parallel import Strand, Upright, draw_parallel, make_upright, place
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.space import Kind
-from windlass.core.sweep.trials import Trial, find_history
+from windlass.core.sweep.trials import Trial, TrialState, find_history
 from windlass.core.sweep.values import show_value
 from windlass.core.sweep.wish import list_dimensions
 
@@ -12,15 +14,15 @@ MOST_STRANDS = 1000  # the best of more are drawn
 
 
 def draw_trials(seen: SweepSeen, *, theme: str = "light") -> str:
-    """An axis for each name and one for the metric, which is at the right."""
-    shown = [one for one in seen.ranked if one.is_ranked][:MOST_STRANDS]
+    """An axis for each name and one for the metric, which is at the right. Stopped trials are the faintest."""
+    shown = [one for one in seen.ranked if one.is_ranked or one.state is TrialState.STOPPED][:MOST_STRANDS]
     logs = {one.name for one in list_dimensions(seen.sweep) if one.is_log and one.kind is not Kind.CHOICES}
     lists = {one.name for one in list_dimensions(seen.sweep) if one.kind is Kind.CHOICES}
     axes = [
         make_upright(name, [one.values[name] for one in shown], is_log=name in logs, is_list=name in lists)
         for name in seen.names
     ]
-    metrics = [one.metric for one in shown if one.metric is not None]
+    metrics = [one.metric for one in shown if one.metric is not None and math.isfinite(one.metric)]
     spread = min(metrics, default=0.0) > 0 and max(metrics, default=0.0) > 100 * min(metrics, default=1.0)
     axes.append(make_upright(seen.sweep.metric, metrics or [0.0], is_log=spread))
     strands = [_make_strand(one, number, axes, seen, len(shown)) for number, one in enumerate(shown)]
@@ -39,12 +41,13 @@ def draw_history(seen: SweepSeen, *, theme: str = "light") -> str:
 
 
 def summarize_trials(seen: SweepSeen) -> str:
-    shown = sum(one.is_ranked for one in seen.trials)
+    shown, stopped = sum(one.is_ranked for one in seen.trials), seen.count(TrialState.STOPPED)
     best = seen.best
     if best is None or best.metric is None:
         return "No trial has come to its end with a number yet."
     values = ", ".join(f"{name} {show_value(value)}" for name, value in best.values.items())
-    return f"{shown} trials; the best is trial {best.number} with {seen.sweep.metric} {best.metric:.6g}: {values}."
+    counted = f"{shown} trial{'' if shown == 1 else 's'}" + (f" and {stopped} that were stopped" if stopped else "")
+    return f"{counted}; the best is trial {best.number} with {seen.sweep.metric} {best.metric:.6g}: {values}."
 
 
 def summarize_history(seen: SweepSeen) -> str:
@@ -56,8 +59,11 @@ def summarize_history(seen: SweepSeen) -> str:
 
 
 def _make_strand(trial: Trial, number: int, axes: list[Upright], seen: SweepSeen, count: int) -> Strand:
-    values = [*(trial.values[name] for name in seen.names), trial.metric if trial.metric is not None else 0.0]
-    words = ", ".join(f"{axis.name} {show_value(value)}" for axis, value in zip(axes, values, strict=True))
-    places = tuple(place(axis, value) for axis, value in zip(axes, values, strict=True))
-    warmth = 1.0 - number / max(1, count - 1)
-    return Strand(name=f"trial {trial.number}: {words}", places=places, warmth=warmth, is_best=number == 0)
+    """A trial that was stopped before it told a number ends before the last axis."""
+    values = [*(trial.values[name] for name in seen.names), *([] if trial.metric is None else [trial.metric])]
+    pairs = list(zip(axes, values, strict=False))
+    words = ", ".join(f"{axis.name} {show_value(value)}" for axis, value in pairs)
+    places = tuple(place(axis, value) for axis, value in pairs)
+    warmth = 1.0 - number / max(1, count - 1) if trial.is_ranked else 0.0
+    name = f"trial {trial.number}{'' if trial.is_ranked else ', stopped'}: {words}"
+    return Strand(name=name, places=places, warmth=warmth, is_best=trial.is_ranked and number == 0)
