@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from windlass import __version__
-from windlass.app.record_words import format_progress
+from windlass.app.record_words import format_progress, format_tasks
 from windlass.app.services.opening import Services
 from windlass.app.session import Session
 from windlass.app.watching.reading_advice import AdviceReader
@@ -105,7 +105,7 @@ def _load_templates(finalize: Callable[[object], object]) -> jinja2.Environment:
         number=words.format_number,
         state=words.format_state,
         standing=words.format_standing,
-        tasks=words.format_failed,
+        tasks=format_tasks,
         progress=format_progress,
         percent=words.count_percent,
         ansi=words.make_class,

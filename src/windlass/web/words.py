@@ -91,11 +91,6 @@ def format_standing(record: RunRecord) -> Markup:
     return Markup('<span class="state {}">{}</span>').format(tone, record.state.value)
 
 
-def format_failed(record: RunRecord) -> str:
-    """Of a farm's tasks."""
-    return f"{record.tasks_failed} of {record.progress_of or 0:g} tasks failed" if record.tasks_failed else ""
-
-
 def count_percent(record: RunRecord) -> int | None:
     if record.progress_done is None or not record.progress_of:
         return None
