@@ -118,6 +118,11 @@ def test_a_task_is_stopped_while_the_others_go_on(session: Session, project: Pat
     assert wait(session, record).state is RunState.DONE
     results, _ = load_results(session, record)
     assert {one.task: one.state for one in results} == {0: TaskState.STOPPED, 1: TaskState.DONE}
+    status = load_status(session, record)
+    assert (status.done, status.failed, status.stopped) == (1, 0, 1)
+    assert retry_failed(session, record) == (0,)
+    status = load_status(session, record)
+    assert (status.done, status.failed, status.stopped, status.waiting) == (1, 0, 0, 1)
 
 
 def test_a_cancelled_farm_gives_its_tasks_back_and_goes_on_when_resumed(
