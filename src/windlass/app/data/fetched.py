@@ -27,13 +27,14 @@ class Fetched:
         files = (version for version in self._known.get(name, ()) if len(version) == 2)
         return any(target.has(Wanted(name=name, size=int(size), mtime=float(mtime))) for size, mtime in files)
 
-    def may_link(self, target: Target, name: str, points_to: str) -> bool:
-        """Nothing is there, or this link, or what came from there."""
-        path = target.find(name)
+    def may_link(self, path: Path, name: str, points_to: str) -> bool:
+        """Nothing is there, or this link, or one that came from there."""
         if not os.path.lexists(path):
             return True
-        is_same = path.is_symlink() and os.readlink(path) == points_to  # noqa: PTH115  # the text, not a path
-        return is_same or self.is_ours(target, name)
+        if not path.is_symlink():
+            return False
+        there = os.readlink(path)  # noqa: PTH115  # the text, not a path
+        return there == points_to or [there] in self._known.get(name, ())
 
     def begin(self, files: list[Wanted], links: Links) -> None:
         """Before the first of them is replaced: after a cut some are as they were, some as they will be."""

@@ -77,7 +77,8 @@ def _check_links(listing: Listing, folder: Path) -> None:
 def _list_other_links(listing: Listing, target: Target, fetched: Fetched, other: InTheWay) -> list[str]:
     """Names of links under which a file or another link lies here."""
     links = [(name, points_to) for name, points_to in listing.links if not other.covers(name)]
-    return [name for name, points_to in links if not fetched.may_link(target, name, points_to)]
+    there = [name for name, points_to in links if not fetched.may_link(target.find(name), name, points_to)]
+    return [name for name in there if not fetched.is_ours(target, name)]
 
 
 def _make_the_rest(listing: Listing, target: Target) -> None:
