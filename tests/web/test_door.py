@@ -69,6 +69,11 @@ def test_localhost_is_this_machine_too(guest: House) -> None:
     assert guest.get("/", host=f"localhost:{guest.port}").status == 200
 
 
+def test_the_door_has_the_icon_of_the_pages(house: House) -> None:
+    """A browser would look for another one, in vain."""
+    assert 'rel="icon" href="/static/windlass.svg"' in house.get(f"/enter?token={house.keys.token}").text
+
+
 def test_the_way_back_after_entering_stays_here(house: House) -> None:
     for to in ("https://evil.example/", "//evil.example", "/\\evil.example", "javascript:1"):
         answer = house.get(f"/enter?token={house.keys.token}&to={to}")

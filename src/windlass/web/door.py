@@ -40,6 +40,7 @@ _SHUT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Windlass<
 <h1>Please come in by the door</h1><p>{why}</p><p>Run <code>windlass dash</code> again: it opens the page.</p></html>"""
 # A page, not a redirect: whoever came from a file or another page would go on as a stranger, without the strict cookie.
 _ENTERED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Windlass</title>
+<link rel="icon" href="/static/windlass.svg" type="image/svg+xml">
 <meta http-equiv="refresh" content="0;url={to}"><h1>Come in</h1><p><a href="{to}">Go on to Windlass</a></p></html>"""
 
 
