@@ -29,7 +29,7 @@ def test_the_token_gives_a_cookie_that_pages_cannot_read_and_others_do_not_get(h
 
 def find_ways_on(page: str) -> set[str]:
     """Where it goes by itself, and where its link leads."""
-    return set(re.findall(r'(?:url=|href=")([^"]*)"', page))
+    return set(re.findall(r'(?:url=|<a href=")([^"]*)"', page))
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/static/windlass.css", "/nowhere", "/alive", "/theme"])
