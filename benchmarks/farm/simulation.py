@@ -140,7 +140,7 @@ class Pilot:
         while self.ends and self.ends[0] <= now:
             heapq.heappop(self.ends)
             self.world.last_end = max(self.world.last_end, now)
-        self.member.ended = Told(self.begun - len(self.ends), 0)
+        self.member.ended = Told(self.begun - len(self.ends), 0, 0)
 
     def _drop_first(self) -> None:
         first = self.waiting[0]

@@ -41,7 +41,8 @@ EXAMPLES = {
     "C402": Example(
         trips=case(facts=Facts(free_mb=149), sent_mb=50),
         passes=case(facts=Facts(free_mb=150), sent_mb=50),
-        says="149 MB are free where /scratch/alice/windlass/runs/digits-k3f9w lies; 50 MB are to be sent",
+        says="149 MB are free where /scratch/alice/windlass/runs/digits-k3f9w lies, and 150 MB are needed: "
+        "50 MB to send, the rest for logs and checkpoints",
         also_passes=(case(sent_mb=10_000),),
     ),
     "C403": Example(

@@ -5,6 +5,7 @@ import os
 import socket
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -204,6 +205,15 @@ def test_pipes_and_sockets_are_left_out(tmp_path: Path, monkeypatch: pytest.Monk
 
     assert names(snapshot) == ["a.py"]
     assert left_out(snapshot) == dict.fromkeys(["pipe", "socket"], LeftOutReason.SPECIAL)
+
+
+def test_what_this_command_prints_into_is_left_out(project: Path) -> None:
+    write(project, "train.py")
+    code = f"from windlass.edges.snapshot import *; print(take_snapshot(Path({str(project)!r})).notices, flush=True)"
+    with open(project / "out.log", "w") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+
+    assert "left out: out.log: is where this command prints" in (project / "out.log").read_text()
 
 
 def test_too_large_a_project_is_refused_without_reading_it(project: Path) -> None:

@@ -38,6 +38,7 @@ from windlass.errors import ConnectionLost, HostUnreachable, LoginNeeded, UsageE
 from windlass.launchers import LAUNCHERS
 
 NOT_ASKED = "the site was not asked"
+_FRESH_S = 10.0  # facts of this age are not asked for again
 
 
 def _as_it_is(spec: RunSpec) -> RunSpec:
@@ -92,6 +93,25 @@ def plan_run(session: Session, wanted: Wanted, *, offline_ok: bool = False, know
     spec = wanted.shape(loaded)
     site = learn_from(session.site(wanted.site), recall_node(session, wanted.site))
     snapshot = snapshot_project(session, wanted.project, spec)
+    planned = _plan(session, wanted, spec, site, snapshot, offline_ok=offline_ok, known=known)
+    if known is None and planned.note is None and any(one.fact for one in planned.errors):
+        seen = planned.facts.taken_at
+        if seen is None or session.clock() - seen > _FRESH_S:
+            session.facts(site, max_age_s=0)  # what was remembered refuses it: is it still so?
+            planned = _plan(session, wanted, spec, site, snapshot, offline_ok=offline_ok, known=known)
+    return planned
+
+
+def _plan(
+    session: Session,
+    wanted: Wanted,
+    spec: RunSpec,
+    site: Site,
+    snapshot: Snapshot,
+    *,
+    offline_ok: bool,
+    known: Facts | None,
+) -> Planned:
     facts, note = _look(session, site, offline_ok=offline_ok) if known is None else (known, NOT_ASKED)
     if note is None:
         facts = add_data_sets(session, site, spec, facts)

@@ -35,7 +35,8 @@ def too_little_space(case: Case) -> Iterator[Finding]:
         yield Finding(
             code="C402",
             severity=Severity.ERROR,
-            message=f"{free} MB are free where {case.plan.folder} lies; {needed:.0f} MB are to be sent",
+            message=f"{free} MB are free where {case.plan.folder} lies, and {needed + _RESERVE_MB:.0f} MB are needed: "
+            f"{needed:.0f} MB to send, the rest for logs and checkpoints",
             hint="windlass rm old runs, or set another `root` in the site file",
             fact=f"df {case.facts.root or case.site.root}",
         )

@@ -62,6 +62,7 @@ class LeftOutReason(StrEnum):
     OUTSIDE = "links to outside the project"
     SPECIAL = "is neither a file, a folder nor a link"
     NAME = "has a name that is not UTF-8"
+    OUTPUT = "is where this command prints"
     REBUILT = "is tracked by git but can be made again"
 
 
@@ -70,6 +71,7 @@ _MANY = {
     LeftOutReason.OUTSIDE: "link to outside the project",
     LeftOutReason.SPECIAL: "are neither files, folders nor links",
     LeftOutReason.NAME: "have names that are not UTF-8",
+    LeftOutReason.OUTPUT: "are where this command prints",
     LeftOutReason.REBUILT: "are tracked by git but can be made again",
 }
 

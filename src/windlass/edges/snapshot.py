@@ -5,11 +5,12 @@ links when they lead somewhere inside the project; one that leads outside is lef
 a way to data (a file outside comes along, as a file, when `include` names its link). Empty folders are not sent.
 """
 
+import contextlib
 import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -138,6 +139,15 @@ def take_snapshot(
     )
 
 
+def _find_own_output() -> Iterator[tuple[int, int]]:
+    """Device and number of the files that this very process prints into: they change while they are sent."""
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError):  # closed
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                yield status.st_dev, status.st_ino
+
+
 @dataclass(kw_only=True)
 class _Taking:
     """The work in hand: from paths to files with hashes."""
@@ -150,6 +160,7 @@ class _Taking:
     keys: set[str] = field(default_factory=set)  # files found to hold a private key
     _to_hash: dict[str, os.stat_result] = field(default_factory=dict)
     _followed: set[str] = field(default_factory=set)
+    _own_output: frozenset[tuple[int, int]] = field(default_factory=lambda: frozenset(_find_own_output()))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -190,7 +201,9 @@ class _Taking:
     def _look(self, path: str, file: str) -> None:
         try:
             status = os.lstat(file)
-            if stat.S_ISREG(status.st_mode):
+            if (status.st_dev, status.st_ino) in self._own_output:
+                self.left_out.append(LeftOut(path=path, reason=LeftOutReason.OUTPUT))
+            elif stat.S_ISREG(status.st_mode):
                 self._to_hash[path] = status
             elif stat.S_ISLNK(status.st_mode):
                 self._take_link(path, Path(file))

@@ -46,6 +46,13 @@ def test_a_search_has_pilots_for_what_runs_at_once_and_time_for_all_of_it() -> N
     assert (on_whole_nodes.slots, on_whole_nodes.time) == (64, made.time)
 
 
+def test_a_pilot_that_is_shorter_than_a_task_is_refused() -> None:
+    with pytest.raises(PlanError, match="a task of 2 min does not fit into a pilot of 1 min") as refused:
+        size(1, FarmNeeds(task_time=HOUR / 30), replace(ROOM, is_one_machine=True), Asked(time=HOUR / 60))
+
+    assert refused.value.hint == "--pilot-time 8m, or without it"
+
+
 def test_short_tasks_do_not_get_a_place_each() -> None:
     made = size(6000, FarmNeeds(task_time=timedelta(seconds=1)))
 

@@ -8,6 +8,7 @@ from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.session import Session
 from windlass.app.watching.looking import look_at_site
+from windlass.core.farm.folding import add_status
 from windlass.core.farm.values import FarmStatus, leave_out_ended
 from windlass.core.record import RunRecord
 from windlass.errors import ClusterUnavailable, ConnectionLost, HostUnreachable
@@ -67,5 +68,12 @@ def follow_farm(
             next_look = session.clock() + pause_s
         yield seen
         if seen.status.is_over or not seen.live:
+            _keep_end(session, lead.run_id, seen.status)
             return
         sleep(min(_PEEK_S, pause_s))
+
+
+def _keep_end(session: Session, run_id: str, status: FarmStatus) -> None:
+    """For lists: what a pilot told last may be some tasks older."""
+    known = session.store.load(run_id)
+    session.store.swap([(known, add_status(known, status))])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from windlass.core.farm.values import FarmStatus
 from windlass.core.record import RunRecord, RunState
 
 
@@ -17,9 +18,21 @@ def fold_pilots(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
     return tuple(_show_farm(one, pilots[one.farm]) if one.farm else one for one in leads)
 
 
+def add_status(lead: RunRecord, status: FarmStatus) -> RunRecord:
+    """What the ledger says now; pilots tell it every few seconds, and the last time before their end."""
+    return replace(
+        lead,
+        progress_done=float(status.over),
+        progress_of=float(status.total),
+        progress_unit="task",
+        tasks_failed=status.failed or None,
+        tasks_stopped=status.stopped or None,
+    )
+
+
 def _show_farm(lead: RunRecord, pilots: Sequence[RunRecord]) -> RunRecord:
-    """Every pilot tells the tasks of the whole farm; who heard last knows most."""
-    furthest = max(pilots, key=lambda one: one.progress_done or 0.0)
+    """Every pilot tells the tasks of the whole farm; who heard last knows most, and of two the later one."""
+    furthest = max(pilots, key=lambda one: (one.progress_done or 0.0, one.created))
     shown = replace(
         lead,
         progress_done=furthest.progress_done,

@@ -7,7 +7,7 @@ from typing import Any
 
 from windlass.core.farm.values import FarmNeeds
 from windlass.core.plan import Reason
-from windlass.core.units import format_human_duration
+from windlass.core.units import format_duration, format_human_duration
 from windlass.errors import PlanError
 
 _WORTH = timedelta(minutes=10)  # of work for each task at once: a wait in a queue must pay
@@ -87,6 +87,7 @@ class PilotSize:
 
 def choose_size(tasks: int, needs: FarmNeeds, room: Room, asked: Asked) -> PilotSize:
     """Raises PlanError where a task fits nowhere."""
+    _refuse_too_short(needs, asked)
     _refuse_misfit(needs, room)
     most = count_slots(needs, room)
     wanted, why = _count_wanted(tasks, needs)
@@ -143,6 +144,17 @@ def count_slots(needs: FarmNeeds, room: Room) -> int | None:
     if needs.memory_mb and room.memory_mb is not None:
         fits.append(room.memory_mb // needs.memory_mb)
     return max(1, min(fits)) if fits else None
+
+
+def _refuse_too_short(needs: FarmNeeds, asked: Asked) -> None:
+    """No task begins for which a pilot has no time left: such pilots would run nothing at all."""
+    if needs.task_time and asked.time and needs.task_time >= asked.time:
+        raise PlanError(
+            f"a task of {format_human_duration(needs.task_time)} does not fit into a pilot of"
+            f" {format_human_duration(asked.time)}",
+            hint=f"--pilot-time {format_duration(_round_up(needs.task_time * _MARGIN + _START))}, or without it",
+            about="farm",
+        )
 
 
 def _refuse_misfit(needs: FarmNeeds, room: Room) -> None:
