@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from windlass.core.farm.values import FarmStatus
 from windlass.core.record import RunRecord, RunState
+
+if TYPE_CHECKING:
+    from windlass.core.farm.values import FarmStatus
 
 
 def fold_pilots(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
@@ -18,7 +21,7 @@ def fold_pilots(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
     return tuple(_show_farm(one, pilots[one.farm]) if one.farm else one for one in leads)
 
 
-def add_status(lead: RunRecord, status: FarmStatus) -> RunRecord:
+def add_status(lead: RunRecord, status: "FarmStatus") -> RunRecord:
     """What the ledger says now; pilots tell it every few seconds, and the last time before their end."""
     return replace(
         lead,
