@@ -4,20 +4,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.app.environments.labs import session
 from tests.conftest import Places
-from tests.environments.wheelhouse import make_wheel
 from windlass import api
 from windlass.app.session import Session
 from windlass.edges.folders import find_folders
-from windlass.edges.site_files import add_site
 from windlass.errors import EnvironmentFailed
 from windlass_job import wire
 
+__all__ = ["session"]
 RUN_FILE = """
 [run]
 command = "python -c 'import greet'"
@@ -39,17 +38,6 @@ def project(tmp_path: Path) -> Path:
     (folder / "requirements.txt").write_text("greet\n")
     (folder / "windlass.toml").write_text(RUN_FILE)
     return folder
-
-
-@pytest.fixture
-def session(tmp_path: Path, places: Places) -> Iterator[Session]:
-    (places.pocket / "pocket.toml").write_text("idle_s = 1\nkill_wait_s = 2\ncpus = 4\nmemory_mb = 4000\n")
-    text = f'root = "{tmp_path}/root"\n[software]\nslurm_path = "@pocket"\nwheelhouse = "{tmp_path}/house"\n'
-    add_site("lab", f"{text}[rules]\npoll_s = 1\n", find_folders(os.environ))
-    make_wheel(tmp_path / "house", "greet", "1.5")
-    with Session(folders=find_folders(os.environ), environ=os.environ) as opened:
-        yield opened
-    subprocess.run([places.pocket / "bin" / "scancel", "--me"], check=False, capture_output=True)
 
 
 def load_plan(tmp_path: Path) -> dict[str, object]:
