@@ -1,6 +1,7 @@
 """What every test may use: the real cluster, places of its own, and how hard Hypothesis tries."""
 
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,14 @@ def pytest_configure() -> None:
     for name in list(os.environ):
         if name.startswith(("SLURM_", "SBATCH_")) or name in _OF_A_RUN:
             del os.environ[name]
+    _listen_to_signals()
+
+
+def _listen_to_signals() -> None:
+    """As at a terminal: what nohup, or a shell's `&`, has told to ignore is ignored by every process started here."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups, and before -m deselects

@@ -10,6 +10,7 @@ import pytest
 from tests.app.conftest import ENGINES
 from tests.app.test_queues import budget
 from tests.app.test_story import TRAINING, make_planned, start, wait_for_words
+from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from windlass.app.budgets.spending import look_at_spending
 from windlass.app.cancelling import cancel_runs
@@ -20,6 +21,7 @@ from windlass.app.resuming import resume_run
 from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
 from windlass.core.spending.amounts import read_amount
+from windlass.core.spending.uses import RunUse
 from windlass.errors import CheckFailed
 
 ON_POCKET = pytest.mark.parametrize("session", [ENGINES[0]], indirect=True)
@@ -48,6 +50,11 @@ def load_step(folder: str) -> int:
     return int(json.loads((Path(folder) / "code" / "checkpoints" / "state.json").read_text())["step"])
 
 
+def look(session: Session, site_name: str, record: RunRecord) -> RunUse:
+    (used,) = look_at_spending(session, site_name, runs=[record.run_id]).spending.runs
+    return used
+
+
 @ON_BOTH
 def test_a_chain_stops_by_itself_when_its_own_hours_are_used_up(
     session: Session, project: Path, site_name: str
@@ -60,8 +67,9 @@ def test_a_chain_stops_by_itself_when_its_own_hours_are_used_up(
     assert record.reason == "its budget of 0.004 core-h is used up"
     assert 8 < (record.spent_s or 0) < 25
     assert load_step(record.folder) > 20
-    (used,) = look_at_spending(session, site_name, runs=[record.run_id]).spending.runs
-    assert (used.is_live, used.links_left, used.still) == (False, 0, 0)
+    wait_until(lambda: not look(session, site_name, record).is_live, "Slurm to see that it has ended")
+    used = look(session, site_name, record)
+    assert (used.links_left, used.still) == (0, 0)
     assert 0.002 < used.core_hours < 0.02
     (why,) = explain_run(session, record)[1][:1]
     assert (why.code, why.hint) == ("D311", f'windlass resume {record.run_id} --budget "0.008 core-h"')
