@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windlass.app.data.info import is_here, load_info
-from windlass.app.data.room import Room, find_room
+from windlass.app.data.room import Room, find_advised_bytes, find_room
 from windlass.app.data.sets import find_set
 from windlass.app.session import Session
 from windlass.core.case import DataSeen
@@ -46,7 +46,7 @@ def advise(session: Session, site: Site, what: str, *, memory_mb: int | None = N
     """What is a path here is looked at here; else the name or path at the site."""
     seen, was_packed = _look(session, site, what)
     files, size = seen.files or 0, seen.bytes or 0
-    shard_bytes, why_shards = choose_shard_bytes(size, files, nodes)
+    shard_bytes, why_shards = choose_shard_bytes(size, files, nodes, find_advised_bytes(session, site, site.root))
     packed_bytes = size if was_packed else size + files * BLOCK * 3 // 2
     shards = max(1, -(-packed_bytes // shard_bytes), -(-files // MOST_FILES))
     node = _pick_node(site)
