@@ -4,6 +4,7 @@ Only summaries of cards are told. A card that cannot be read is told as such: it
 """
 
 import os
+import re
 import stat
 
 from windlass_job import disk, wire
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 DATA = disk.as_path(wire.DATA)
 CARD = b"dataset.json"
 POINTER = b".json"
+NO_CARD = (OSError, disk.Refused, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _FORMAT = "windlass-shards/1"
+_INDEX = re.compile(rb"shard-\d+\.idx$")
 _MOST_SETS = 2000
 _MOST_SHARDS = 5000  # whose times are looked at: each is a question to a file server
 _MOST_CARD = 64 << 20
@@ -92,19 +95,30 @@ def _describe(name: str, path: bytes, pointer: "Optional[Told]") -> "Told":
         told["about"] = {"description": str(pointer["description"])[:_LONGEST_TEXT]}
     if not stat.S_ISDIR(found.st_mode):
         return dict(told, kind="file", files=1, bytes=found.st_size, oldest_use=max(found.st_atime, found.st_mtime))
-    if not os.path.lexists(os.path.join(path, CARD)):
-        if pointer is None:
-            return dict(told, kind="partial", problem="it has no card yet: sending or packing it has not ended")
+    if pointer is not None and not is_packed(path):
         return dict(told, kind="folder")
+    if not os.path.lexists(os.path.join(path, CARD)):  # among our own nothing else is meant to lie
+        return dict(told, kind="partial", problem="it has no card yet: sending or packing it has not ended")
     given = told.get("about") or {}  # with the name: it says what the card does not
     try:
         card = load_card(path)
         known = dict(_tell_card(card), **_tell_shards(path, card))
-    except (OSError, disk.Refused, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except NO_CARD as error:
         return dict(told, kind="packed", problem="its card cannot be read: %s" % error)
     known["about"].update(given)
     told.update(known)
     return told
+
+
+def is_packed(path: bytes) -> bool:
+    """As `shards/card.py` tells it, with which no deputy is sent: other programs have files of that name too."""
+    if not os.path.lexists(os.path.join(path, CARD)):
+        return False
+    try:
+        load_card(path)
+    except NO_CARD:
+        return any(_INDEX.match(name) for name in _list_folder(path))
+    return True
 
 
 def load_card(path: bytes) -> "Told":

@@ -6,7 +6,17 @@ import stat
 import time
 
 from windlass_job import disk, wire
-from windlass_job.deputy_data import CARD, DATA, POINTER, check_name, find_set, load_card, name_group
+from windlass_job.deputy_data import (
+    CARD,
+    DATA,
+    NO_CARD,
+    POINTER,
+    check_name,
+    find_set,
+    is_packed,
+    load_card,
+    name_group,
+)
 from windlass_job.deputy_folders import remove_tree
 
 TYPE_CHECKING = False
@@ -47,7 +57,7 @@ def register_set(call: "Call") -> "Answer":
     if call.arguments.get("description"):
         about["description"] = call.arguments["description"]
     disk.replace(pointer, disk.make_json(about))
-    return {"path": disk.as_text(target), "has_card": os.path.lexists(os.path.join(target, CARD))}, b""
+    return {"path": disk.as_text(target), "has_card": is_packed(target)}, b""
 
 
 def unregister_set(call: "Call") -> "Answer":
@@ -105,7 +115,7 @@ def sort_files(path: bytes) -> "Tuple[List[bytes], List[bytes]]":
 def _list_named(path: bytes) -> "Set[bytes]":
     try:
         shards = [disk.as_path(str(one["name"])) for one in load_card(path)["shards"]]
-    except (OSError, disk.Refused, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except NO_CARD:
         return set()
     return {CARD}.union(shards, (os.path.splitext(one)[0] + b".idx" for one in shards))
 

@@ -143,6 +143,92 @@ def test_a_table_in_an_archive_is_told(tmp_path: Path) -> None:
     assert packed.told.counts == {words.TABLE_INSIDE: 1}
 
 
+@pytest.mark.parametrize("suffix", ["", ".tar", ".zip"])
+@pytest.mark.parametrize("around", ["images/", "data/train/", "repo/data/train/", "wrap/images/"])
+def test_a_folder_around_all_classes_is_none(tmp_path: Path, suffix: str, around: str) -> None:
+    top = make_tree(tmp_path / "top", {around.encode() + name: content for name, content in PETS.items()})
+    make_tree(top, {b"README.md": b"x", b".git/objects/ab/1": b"x", b".gitattributes": b"x"})
+    source = archive(top, tmp_path / f"a{suffix}") if suffix else top
+
+    packed = pack_small(source, tmp_path / "set")
+
+    assert packed.card.classes == ("cat", "dog")
+    assert read_classes(tmp_path / "set") == {
+        **{around.encode() + name: os.fsdecode(name.partition(b"/")[0]) for name in PETS},
+        b".git/objects/ab/1": None,
+        b".gitattributes": None,
+    }
+    assert f" in {around.removesuffix('train/').removesuffix('/')}" in packed.card.about["layout"]
+    assert packed.told.notes == []
+
+
+@pytest.mark.parametrize("suffix", ["", ".tar"])
+@pytest.mark.parametrize("below", [b"", b"train/"])
+def test_folders_that_look_like_classes_below_a_folder_among_files_are_told(
+    tmp_path: Path, suffix: str, below: bytes
+) -> None:
+    files = {b"images/" + below + name: content for name, content in PETS.items()}
+    top = make_tree(tmp_path / "top", {**files, b"index.json": b"{}"})
+    source = archive(top, tmp_path / f"a{suffix}") if suffix else top
+
+    packed = pack_small(source, tmp_path / "set")
+
+    assert packed.card.classes == ()
+    assert packed.told.notes == [
+        "no classes were found, and all labels are -1; folders in images look like classes: pack images alone"
+    ]
+    assert pack_small(top / "images", tmp_path / "alone").card.classes == ("cat", "dog")
+
+
+def test_a_table_of_labels_needs_no_such_word(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", {b"images/" + name: content for name, content in PETS.items()})
+    (top / "labels.csv").write_text("path,label\nimages/cat/2.jpg,tom\nimages/dog/1.jpg,rex\n")
+    source = choose_source(bytes(top), labels=bytes(top / "labels.csv"))
+
+    packed = pack(source, bytes(tmp_path / "labels"), Settings("labels"))
+
+    assert packed.card.classes == ("rex", "tom")
+    assert packed.told.notes == []
+
+
+def test_a_deep_tree_of_single_folders_has_no_classes(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", {b"d/" * 100 + b"1.jpg": b"1"})
+
+    packed = pack_small(top, tmp_path / "set")
+
+    assert (packed.card.classes, packed.card.files, packed.told.notes) == ((), 1, [])
+
+
+def test_a_table_in_the_folder_around_all_gives_columns(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", {b"data/" + name: content for name, content in PETS.items()})
+    (top / "data" / "metadata.csv").write_text("file_name,text\ncat/2.jpg,two\n")
+
+    packed = pack_small(top, tmp_path / "set")
+
+    assert (packed.card.classes, packed.card.columns) == (("cat", "dog"), ("text",))
+    assert set(read_set(tmp_path / "set")) == {b"data/" + name for name in PETS}
+
+
+@pytest.mark.parametrize("suffix", ["", ".tar"])
+def test_a_table_that_cannot_be_read_is_no_sample_and_told(tmp_path: Path, suffix: str) -> None:
+    top = make_tree(tmp_path / "top", {b"train/1.jpg": b"1", b"train/metadata.parquet": b"PAR1"})
+    source = archive(top, tmp_path / f"a{suffix}") if suffix else top
+
+    packed = pack_small(source, tmp_path / "set")
+
+    assert read_set(tmp_path / "set") == {b"train/1.jpg": b"1"}
+    assert packed.told.counts == {words.UNREAD_TABLE: 1}
+
+
+def test_a_linked_folder_around_all_needs_a_word(tmp_path: Path) -> None:
+    make_tree(tmp_path / "elsewhere", PETS)
+    (tmp_path / "top").mkdir()
+    (tmp_path / "top" / "images").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(NoFolder, match=r"links to folders elsewhere: images; add --follow-links"):
+        pack_small(tmp_path / "top", tmp_path / "set")
+
+
 def test_linked_folders_of_classes_need_a_word(tmp_path: Path) -> None:
     make_tree(tmp_path / "elsewhere", {b"dogs/1.jpg": b"1"})
     top = make_tree(tmp_path / "top", {b"cat/2.jpg": b"2"})

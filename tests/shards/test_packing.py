@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.shards.sets import make_many, make_tree, name_below, pack_small, read_files, read_set, read_tree
+from tests.shards.sets import SMALL, make_many, make_tree, name_below, pack_small, read_files, read_set, read_tree
 from tests.shards.test_walking import NAMES
 from windlass_job.shards.card import load_card
 from windlass_job.shards.cutting import LARGEST_SHARD, SMALLEST_SHARD, Batch, Cutter, choose_shard_bytes
@@ -204,6 +204,27 @@ def test_shards_fit_the_nodes_and_are_neither_tiny_nor_huge() -> None:
     chosen, why = choose_shard_bytes(150 * gb, 1_300_000, 16)
     assert 3 * 16 <= 150 * gb / chosen <= 4 * 16
     assert "16 nodes" in why
+
+
+def test_shards_are_no_smaller_than_the_site_advises() -> None:
+    gb = 1 << 30
+
+    assert choose_shard_bytes(20 * gb, 1000, 16, 100 * 10**6) == choose_shard_bytes(20 * gb, 1000, 16)
+    chosen, why = choose_shard_bytes(20 * gb, 1000, 16, 10**9)
+    assert 10**9 <= chosen < 1.1 * 10**9
+    assert "the site advises" in why
+    assert choose_shard_bytes(900 * gb, 1000, 4, 10**10)[0] >= 10**10  # tape: larger than ours ever are
+    assert choose_shard_bytes(900 * gb, 1000, 100, 10**9)[0] > 2 * 10**9
+
+
+@pytest.mark.parametrize("shard_bytes", [0, SMALL])
+def test_a_size_that_is_asked_for_wins_over_the_advice(tmp_path: Path, shard_bytes: int) -> None:
+    top = make_many(tmp_path / "top", 200)
+
+    packed = pack_small(top, tmp_path / "set", shard_bytes=shard_bytes, advised_bytes=10**9)
+
+    assert (len(packed.card.shards) > 1) == bool(shard_bytes)
+    assert ("the site advises it" in packed.card.about["shards"]) == (not shard_bytes)
 
 
 @given(

@@ -97,7 +97,7 @@ class Area:
     in_jobs: bool = True  # compute nodes see it
     on_login: bool = True  # login nodes see it
     blocks_jobs: bool = False  # over its quota no job is taken
-    advised_file_mb: float | None = None  # smaller files are unwelcome: pack them
+    advised_file_mb: float | None = None  # smaller files are unwelcome: pack them; no shard is meant to be smaller
     purpose: str | None = None  # what it is for, in words
     quota_command: str | None = None  # "diskusage_report", "lfs quota -u $USER /project"
 

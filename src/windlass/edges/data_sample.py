@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass_job.shards.card import CARD
+from windlass_job.shards.card import is_packed
 from windlass_job.shards.folder import Folder
 from windlass_job.shards.sampling import sample
 
@@ -28,7 +28,7 @@ def copy_sample(source: Path, target: Path, *, most_files: int = MOST_FILES, mos
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
         return Copied(files=1, bytes=target.stat().st_size, is_whole=True)
-    if (source / CARD).is_file():
+    if is_packed(os.fsencode(source)):
         return _sample_packed(source, target, most_files)
     target.mkdir(parents=True, exist_ok=True)
     found = sorted(_walk(source), key=lambda one: (one[0], str(one[1])))

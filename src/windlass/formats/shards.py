@@ -1,5 +1,6 @@
 """Windlass's own: tar archives, an index beside each, and a card. The way in from other formats and out to them."""
 
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import IO
 from windlass.errors import ConvertError
 from windlass.formats.form import Format, Sample, Source, check_name, cut_shards
 from windlass.formats.repeats import tell_apart
-from windlass_job.shards.card import CARD, Card, CardDamaged, Shard, save_card
+from windlass_job.shards.card import Card, CardDamaged, Shard, is_packed, save_card
 from windlass_job.shards.compressing import restore
 from windlass_job.shards.folder import FileDamaged, Folder
 from windlass_job.shards.index import NO_CLASS, IndexDamaged, IndexWriter, name_index
@@ -83,7 +84,7 @@ SHARDS = Format(
     name="windlass",
     summary="Windlass's own shards: plain tar archives, each with an index",
     is_folder=True,
-    looks_like=lambda path: (path / CARD).is_file(),
+    looks_like=lambda path: is_packed(os.fsencode(path)),
     load=load,
     save=save,
 )

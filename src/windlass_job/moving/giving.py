@@ -7,7 +7,7 @@ import zlib
 
 from windlass_job import disk, wire
 from windlass_job.shards import told as words
-from windlass_job.shards.card import CARD
+from windlass_job.shards.card import is_packed
 from windlass_job.shards.links import find_inside
 from windlass_job.shards.pointers import find_target
 from windlass_job.shards.told import Told
@@ -40,7 +40,7 @@ def look(what: str, beat: "Callable[[], None]" = lambda: None) -> "Tuple[Dict[st
     if stat.S_ISREG(found.st_mode):
         kind, base, listing.names = "file", os.path.dirname(path), [os.path.basename(path)]
     elif stat.S_ISDIR(found.st_mode):
-        kind, base = "set" if os.path.exists(os.path.join(path, disk.as_path(CARD))) else "folder", path
+        kind, base = "set" if is_packed(path) else "folder", path
         if kind == "set":
             listing.names = _list_shards(path)
         else:

@@ -3,11 +3,12 @@
 import os
 
 from windlass_job import wire
+from windlass_job.shards.card import is_packed
 
 
 def find(name: str) -> str:
     """The folder that this node reads [data.NAME] from; a path is returned as it is."""
-    if os.sep in name or os.path.exists(os.path.join(name, "dataset.json")):
+    if os.sep in name or is_packed(os.fsencode(name)):
         return name
     variable = wire.make_data_variable(name)
     found = os.environ.get(variable)

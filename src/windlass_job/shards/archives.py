@@ -59,6 +59,7 @@ class _Archive:
         self._folders = layouts.Names()
         batches = self._list(self._leave_litter(self._find_safely(told), told), told, scratch)
         layout = self._folders.judge()
+        layout.tell(told)
         self.words = "{}: {}".format(self._shown, layout.words)
         self.classes = layouts.number_classes({disk.as_text(name) for name in layout.classes}, known)
         return batches if layout.depth is None else self._label(batches, layout.depth, told)
@@ -82,6 +83,9 @@ class _Archive:
         for one in found:
             if is_litter(one[0]):
                 told.add(words.LITTER, one[0])
+                continue
+            if os.path.basename(one[0]) in layouts.UNREAD_TABLES:
+                told.add(words.UNREAD_TABLE, one[0])
                 continue
             self._folders.add(one[0])
             if os.path.basename(one[0]) in layouts.TABLES:

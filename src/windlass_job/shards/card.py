@@ -102,13 +102,22 @@ def load_card(folder: bytes) -> Card:
 
 def is_packed(folder: bytes) -> bool:
     """Whether a data set lies there, perhaps a damaged one. Other programs have files named dataset.json too."""
-    if not os.path.isfile(os.path.join(folder, os.fsencode(CARD))):
+    path = os.path.join(folder, os.fsencode(CARD))
+    if not os.path.lexists(path):
         return False
     try:
-        load_card(folder)
-    except CardDamaged:
-        return any(_SHARD.match(name) and name.endswith(b".idx") for name in os.listdir(folder))
+        with disk.open_regular(path) as file:
+            read_card(file.read())
+    except (CardDamaged, disk.Refused, OSError):
+        return _has_index(folder)
     return True
+
+
+def _has_index(folder: bytes) -> bool:
+    try:
+        return any(_SHARD.match(name) and name.endswith(b".idx") for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def list_others(folder: bytes) -> "List[bytes]":

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MB = 1 << 20
 SMALLEST_SHARD = 256 * MB
 LARGEST_SHARD = 4096 * MB
+_STEP = 64 * MB
 SHARDS_A_NODE = 4
 MOST_FILES = 50000  # in a shard: bounds the memory of its index while it is made, and shares the work out evenly
 _BATCH = 2000
@@ -22,24 +23,32 @@ _LATE_NS = (1 << 33) * 10**9
 _LATEST_NS = ((1 << 63) - 1) // 10**9 * 10**9  # the year 2262: an index holds no later time
 
 
-def choose_shard_bytes(total_bytes: int, files: int, nodes: int) -> "Tuple[int, str]":
+def find_smallest(advised_bytes: int) -> int:
+    """The least that a shard should have. advised_bytes: what the site says of its files; 0: nothing."""
+    return max(SMALLEST_SHARD, _round_up(advised_bytes))
+
+
+def choose_shard_bytes(total_bytes: int, files: int, nodes: int, advised_bytes: int = 0) -> "Tuple[int, str]":
     """How large a shard should be, and why.
 
     Large, because a shared file system likes a few large files; but some for each node, so that nodes read and copy
     different ones at the same time, and a break costs a part of the way only.
     """
+    smallest = find_smallest(advised_bytes)
     packed = total_bytes + files * BLOCK * 3 // 2  # a header each, and half a block that is not filled
     wished = packed // (SHARDS_A_NODE * max(nodes, 1))
-    if wished < SMALLEST_SHARD:
-        return SMALLEST_SHARD, "no smaller than {} MB, because many small files are slow on shared storage".format(
-            SMALLEST_SHARD // MB
-        )
+    if wished < smallest or smallest >= LARGEST_SHARD:
+        why = "many small files are slow on shared storage" if smallest == SMALLEST_SHARD else "the site advises it"
+        return smallest, "no smaller than {} MB, because {}".format(smallest // MB, why)
     if wished > LARGEST_SHARD:
         return LARGEST_SHARD, "no larger than {} GB, because a shard is what is sent again after a break".format(
             LARGEST_SHARD // MB // 1024
         )
-    rounded = -(-wished // (64 * MB)) * 64 * MB
-    return rounded, "about {} shards for each of {} nodes".format(SHARDS_A_NODE, max(nodes, 1))
+    return _round_up(wished), "about {} shards for each of {} nodes".format(SHARDS_A_NODE, max(nodes, 1))
+
+
+def _round_up(size: int) -> int:
+    return -(-size // _STEP) * _STEP
 
 
 class Batch:

@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"shard-(\d+)\.tar$")
 
 
 class Settings:
-    """shard_bytes, workers: 0 to choose. anew: all again.
+    """shard_bytes, workers: 0 to choose. advised_bytes: no shard should be smaller there. anew: all again.
 
     verify: what is there is read too, and what is damaged in it packed again.
     classes: of a data set that is replaced and is not at hand.
@@ -58,10 +58,12 @@ class Settings:
         classes: "Tuple[str, ...]" = (),
         may_be_empty: bool = True,
         verify: bool = False,
+        advised_bytes: int = 0,
     ) -> None:
         self.name = name
         self.nodes = nodes
         self.shard_bytes = shard_bytes
+        self.advised_bytes = advised_bytes
         self.about = dict(about or {})
         self.workers = workers
         self.compress = compress
@@ -104,7 +106,8 @@ class Packing:
         self._before = before
         self._scratch = scratch
         self._readers = {}  # type: Dict[int, Any]
-        self._cutter = self._make_cutter(settings.shard_bytes or cutting.SMALLEST_SHARD)
+        self._smallest = cutting.find_smallest(settings.advised_bytes)
+        self._cutter = self._make_cutter(settings.shard_bytes or self._smallest)
         self.content_bytes = {}  # type: Dict[str, int]
 
     def fill(self, early: "Callable[[Optional[ShardPlan]], None]" = lambda _: None) -> None:
@@ -158,11 +161,12 @@ class Packing:
     def _count_certain(self) -> int:
         if self.settings.compress:  # whether it pays is known at the end
             return 0
-        return self._cutter.count_certain(cutting.SMALLEST_SHARD if not self.settings.shard_bytes else sys.maxsize)
+        return self._cutter.count_certain(self._smallest if not self.settings.shard_bytes else sys.maxsize)
 
     def _choose_shards(self) -> None:
-        chosen, self.why = cutting.choose_shard_bytes(self.plan.bytes, self.plan.files, self.settings.nodes)
-        if chosen != cutting.SMALLEST_SHARD and not self._cutter.holds_for_all(cutting.SMALLEST_SHARD):
+        plan, settings = self.plan, self.settings
+        chosen, self.why = cutting.choose_shard_bytes(plan.bytes, plan.files, settings.nodes, settings.advised_bytes)
+        if chosen != self._smallest and not self._cutter.holds_for_all(self._smallest):
             self._cutter = self._make_cutter(chosen)
             self.plan.cut(self._cutter)
 

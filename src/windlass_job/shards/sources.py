@@ -126,7 +126,7 @@ class FolderSource:
             rows.add_table(table, folder, self.path, told)
         must_look = any(table.label_column is not None for table, _ in self._tables)
         rows.settle(told, lambda path: not must_look or os.path.isfile(os.path.join(self.path, path)))
-        found = self._leave_tables(walk(self.path, told, self._follow, scratch))
+        found = self._leave_tables(walk(self.path, told, self._follow, scratch), told)
         if self._tables:
             self.columns = rows.columns
             first = disk.as_text(os.path.basename(self._tables[0][0].path))
@@ -134,6 +134,7 @@ class FolderSource:
         if rows.labels:
             self.classes = number_classes(rows.labels, known)
             return self._join(found, rows, told)
+        self._layout.tell(told)
         self.classes = number_classes(set(self.classes), known)
         labelled = self._label(found, told)
         return self._join(labelled, rows, told) if self._tables else labelled
@@ -155,9 +156,12 @@ class FolderSource:
         for names, sizes, mtimes in found:
             yield layouts.leave_documentation(Batch(names, sizes, mtimes, labeller.label(names)), told)
 
-    def _leave_tables(self, found: "Iterator[Any]") -> "Iterator[Any]":
-        """What they say is in classes and columns already."""
+    def _leave_tables(self, found: "Iterator[Any]", told: "Told") -> "Iterator[Any]":
+        """What they say is in classes and columns already, or cannot be read."""
         own = {name for name in (name_below(table.path, self.path) for table, _ in self._tables) if name}
+        own |= self._layout.unread
+        for name in sorted(self._layout.unread):
+            told.add(words.UNREAD_TABLE, name)
         for names, sizes, mtimes in found:
             if not own.isdisjoint(names):
                 kept = [at for at, name in enumerate(names) if name not in own]

@@ -18,6 +18,7 @@ RESTLESS = "files that did not keep still, left out"
 REFUSED_NAME = "names that lead out of the folder, left out"
 LINK_INSIDE = "links in the archive, left out"
 TABLE_INSIDE = "tables of metadata in the archive, packed as files: unpacked, their columns would be read"
+UNREAD_TABLE = "tables of metadata in Parquet, left out: only metadata.csv and metadata.jsonl become columns"
 NOT_PLAIN = "special entries of the archive, left out"
 TWICE = "names that came more than once, the last one kept"
 OUTSIDE = "paths outside of the folder of their list, left out (--outside packs them)"
@@ -40,6 +41,7 @@ _ONE = {
     REFUSED_NAME: "name that leads out of the folder, left out",
     LINK_INSIDE: "link in the archive, left out",
     TABLE_INSIDE: "table of metadata in the archive, packed as a file: unpacked, its columns would be read",
+    UNREAD_TABLE: "table of metadata in Parquet, left out: only metadata.csv and metadata.jsonl become columns",
     NOT_PLAIN: "special entry of the archive, left out",
     OUTSIDE: "path outside of the folder of its list, left out (--outside packs it)",
     TWICE: "name that came more than once, the last one kept",

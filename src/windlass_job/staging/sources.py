@@ -5,7 +5,7 @@ import time
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from windlass_job import disk
-from windlass_job.shards.card import CARD, CardDamaged, read_card
+from windlass_job.shards.card import CARD, CardDamaged, is_packed, read_card
 from windlass_job.staging.laying import FILE, FOLDER, PACKED
 
 LONGEST_S = 3.0  # to count the files of a folder
@@ -39,11 +39,10 @@ def look(path: str, is_measured: bool = True, is_extracted: bool = False) -> Sou
         if not os.path.isfile(raw):
             raise NotThere("{} is neither a file nor a folder, but a pipe or a device".format(path))
         return Source(FILE, path, os.stat(raw).st_size, 1, "", count_unpacked(raw) if is_extracted else None)
-    card = os.path.join(raw, os.fsencode(CARD))
-    if not os.path.exists(card):
+    if not is_packed(raw):
         size, files = _measure(raw) if is_measured else (None, None)
         return Source(FOLDER, path, size, files, "", None)
-    content = disk.read_bytes(card)
+    content = disk.read_bytes(os.path.join(raw, os.fsencode(CARD)))
     try:
         found = read_card(content)
     except CardDamaged as problem:

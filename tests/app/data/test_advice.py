@@ -89,6 +89,16 @@ def test_more_nodes_get_smaller_shards(session: Session, site: Site, tmp_path: P
     assert many.shard_bytes < one.shard_bytes
 
 
+def test_shards_are_as_large_as_the_file_system_wants_them(session: Session, site: Site, tmp_path: Path) -> None:
+    area = replace(site.storage[0], advised_file_mb=3000)
+    strict = replace(site, storage=(area,))
+
+    found = advise(session, strict, str(make_large(tmp_path / "set", 64)), nodes=16)
+
+    assert found.shard_bytes >= 3000 * 10**6
+    assert "the site advises" in found.why_shards
+
+
 def test_a_packed_set_is_taken_as_it_is(session: Session, site: Site, tmp_path: Path) -> None:
     make_files(tmp_path / "many", count=20, size=10)
     pack_small(tmp_path / "many", tmp_path / "root" / "data" / "pets")

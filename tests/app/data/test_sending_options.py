@@ -1,17 +1,19 @@
 """What `data send` takes as `data pack` does, and names of sets that lie elsewhere at the site."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.app.transfers import SHARD, make_files, make_local_site, open_site, read_set
 from tests.conftest import Places
+from windlass.app.data.info import load_info
 from windlass.app.data.packing import PackOptions, pack_here, pack_there
 from windlass.app.data.sending import SendOptions, send
 from windlass.app.data.sets import find_set, register_set
 from windlass.app.session import Session
-from windlass.core.site import Site
+from windlass.core.site import Area, Site
 from windlass.errors import UsageError
 from windlass_job.shards.card import load_card
 from windlass_job.shards.extracting import extract
@@ -76,6 +78,23 @@ def test_what_is_sent_is_compressed_where_that_pays(session: Session, site: Site
         **made,
         b"200.txt": b"new " * 3000,
     }
+
+
+def test_shards_are_as_large_as_the_site_wants_its_files(
+    session: Session, site: Site, source: Path, tmp_path: Path
+) -> None:
+    areas = (
+        Area(name="work", path=str(tmp_path / "root"), advised_file_mb=1000),
+        Area(name="tape", path=str(tmp_path / "tape"), advised_file_mb=10_000),
+    )
+    strict = replace(site, storage=areas)
+
+    send(session, strict, source, "sent")
+    pack_there(session, strict, str(source), "packed", PackOptions())
+    send(session, strict, source, "kept", options=SendOptions(to=str(tmp_path / "tape/kept")))
+
+    words = [load_info(tmp_path / path).about["shards"] for path in ("root/data/sent", "root/data/packed", "tape/kept")]
+    assert words == [f"no smaller than {size} MB, because the site advises it" for size in (960, 960, 9600)]
 
 
 def test_what_is_packed_already_goes_as_it_is(session: Session, site: Site, source: Path, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """`advise`: where jobs should read a data set, and what the quota would say before and after it is packed."""
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windlass.app.data.info import is_here, load_info
-from windlass.app.data.room import Room, find_room
+from windlass.app.data.room import Room, find_advised_bytes, find_room
 from windlass.app.data.sets import find_set
 from windlass.app.session import Session
 from windlass.core.case import DataSeen
@@ -14,7 +15,7 @@ from windlass.core.staging import choose_stage
 from windlass.edges.data_size import measure_data
 from windlass.edges.site_data import fetch_data_seen
 from windlass.errors import DataNotFound
-from windlass_job.shards.card import CARD
+from windlass_job.shards.card import is_packed
 from windlass_job.shards.cutting import MOST_FILES, choose_shard_bytes
 from windlass_job.shards.tarring import BLOCK
 
@@ -43,10 +44,10 @@ class Advice:
 
 def advise(session: Session, site: Site, what: str, *, memory_mb: int | None = None, nodes: int = 1) -> Advice:
     """What is a path here is looked at here; else the name or path at the site."""
-    seen, is_packed = _look(session, site, what)
+    seen, was_packed = _look(session, site, what)
     files, size = seen.files or 0, seen.bytes or 0
-    shard_bytes, why_shards = choose_shard_bytes(size, files, nodes)
-    packed_bytes = size if is_packed else size + files * BLOCK * 3 // 2
+    shard_bytes, why_shards = choose_shard_bytes(size, files, nodes, find_advised_bytes(session, site, site.root))
+    packed_bytes = size if was_packed else size + files * BLOCK * 3 // 2
     shards = max(1, -(-packed_bytes // shard_bytes), -(-files // MOST_FILES))
     node = _pick_node(site)
     memory_mb = memory_mb or (int(node.memory_gb * 1e9 / 2**20) if node and node.memory_gb else None)
@@ -58,9 +59,9 @@ def advise(session: Session, site: Site, what: str, *, memory_mb: int | None = N
         files=files,
         bytes=size,
         is_partial=seen.is_partial,
-        is_packed=is_packed,
+        is_packed=was_packed,
         is_here=seen.is_here,
-        packed_files=files if is_packed else 2 * shards + 1,
+        packed_files=files if was_packed else 2 * shards + 1,
         packed_bytes=packed_bytes,
         shard_bytes=shard_bytes,
         why_shards=why_shards,
@@ -76,7 +77,7 @@ def _look(session: Session, site: Site, what: str) -> tuple[DataSeen, bool]:
     """How much it is as it lies, and whether it is packed already."""
     path = Path(what).expanduser()
     if path.exists() and (is_here(what) or path.is_dir()):
-        if (path / CARD).is_file():
+        if is_packed(os.fsencode(path)):
             info = load_info(path)
             return DataSeen(name=what, files=2 * (info.shards or 0) + 1, bytes=info.archived, is_here=True), True
         (found,) = measure_data(Path("/"), {what: Data(source=str(path.absolute()))}, None, longest_s=_LONGEST_S)

@@ -10,7 +10,7 @@ from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.host import Request, expect
 from windlass.errors import DataDamaged, DataNotFound
-from windlass_job.shards.card import CARD, Card, CardDamaged, load_card, read_card
+from windlass_job.shards.card import CARD, Card, CardDamaged, is_packed, load_card, read_card
 
 _MOST_CARD = 64 << 20  # as much as the site's listing reads
 
@@ -35,14 +35,14 @@ class SetInfo:
 
 def is_here(what: str) -> bool:
     """Whether the word is a path on this machine rather than a name: with a slash, or there in this folder."""
-    return "/" in what or what in (".", "..") or Path(what, CARD).is_file()
+    return "/" in what or what in (".", "..") or is_packed(os.fsencode(what))
 
 
 def load_info(path: Path) -> SetInfo:
     try:
         card = load_card(os.fsencode(path))
     except CardDamaged as problem:
-        there = path.is_dir() and (path / CARD).exists()
+        there = is_packed(os.fsencode(path))
         hint = f"windlass data verify {path}" if there else f"windlass data pack {path} TARGET"
         raise (DataDamaged if there else DataNotFound)(str(problem), hint=hint) from problem
     except OSError as problem:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from windlass.app.data.room import find_advised_bytes
 from windlass.app.data.sets import find_users
 from windlass.app.data.targets import suggest
 from windlass.app.data.working import Progress, in_bytes, say_nothing, translate, work_there
@@ -128,7 +129,8 @@ def pack_there(
     """What lies at the site becomes the data set ROOT/data/NAME there."""
     _refuse_read(session, site, name, options)
     again = f"windlass data pack {quote(source)} --name {name} --on {site.name}"
-    told = work_there(session, site, _make_request(site, source, name, options), progress, again=again)
+    advised = find_advised_bytes(session, site, site.root)
+    told = work_there(session, site, _make_request(site, source, name, options, advised), progress, again=again)
     numbers = {name: int(told[name]) for name in _COUNTS}
     words = tuple(told["told"])
     return PackedSet(path=str(told["path"]), told=words, advice=told.get("advice") or None, site=site.name, **numbers)
@@ -146,9 +148,10 @@ def pack_as_job(
     # As the login node means them: in a job $SCRATCH may be another folder, or none.
     host = session.host(site)
     source, *labels = fetch_paths(host, [source, *([options.labels] if options.labels else [])])
+    advised = find_advised_bytes(session, site, site.root)
     meant = replace(options, labels=labels[0] if labels else None)
     at_root = replace(site, root=fetch_root(host, site))
-    request = shlex.quote(json.dumps(_make_request(at_root, source, name, meant), sort_keys=True))
+    request = shlex.quote(json.dumps(_make_request(at_root, source, name, meant, advised), sort_keys=True))
     zipped = f'"${wire.ENV_RUN_DIR}/{wire.JOB_ZIP}"'
     command = f"{site.software.python} -I {zipped} {wire.WORK_VERB} --request {request}"
     settings = {"run.name": f"pack-{name}", "run.command": command, "resources.time": time_limit}
@@ -171,7 +174,7 @@ def _refuse_read(session: Session, site: Site, name: str, options: PackOptions) 
         )
 
 
-def _make_request(site: Site, source: str, name: str, options: PackOptions) -> Json:
+def _make_request(site: Site, source: str, name: str, options: PackOptions, advised_bytes: int) -> Json:
     return {
         "verb": "pack",
         "source": source,
@@ -184,6 +187,7 @@ def _make_request(site: Site, source: str, name: str, options: PackOptions) -> J
             "name": name,
             "nodes": options.nodes,
             "shard_bytes": options.shard_bytes,
+            "advised_bytes": advised_bytes,
             "compress": options.compress,
             "anew": options.anew,
             "verify": options.verify,

@@ -1,4 +1,4 @@
-"""What the quota of a site's data folder takes."""
+"""What the quota of a site's data folder takes, and how large the files there should be."""
 
 from dataclasses import dataclass
 
@@ -37,6 +37,12 @@ def find_room(session: Session, site: Site) -> Room | None:
     except (LoginNeeded, HostUnreachable, ConnectionLost, ClusterUnavailable, SiteNotReady) as problem:
         session.tell(f"{site.name} was not asked for its quota: {problem.message}")
         return _find_room(site, NOTHING_SEEN)
+
+
+def find_advised_bytes(session: Session, site: Site, path: str) -> int:
+    """How large files at that path should be at least, by the site file; 0 where it says nothing. Nobody is asked."""
+    area = find_area(path, site, session.last_facts(site) or NOTHING_SEEN)
+    return int(area.advised_file_mb * 1e6) if area and area.advised_file_mb else 0
 
 
 def _find_room(site: Site, facts: Facts) -> Room | None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from windlass.app.data.room import find_advised_bytes
 from windlass.app.data.sending_estimate import Estimate, keep_rate, make_estimate
 from windlass.app.data.sending_jobs import ShardJob, Shipment, plan_shipment
 from windlass.app.data.sending_streams import Progress, Sender
@@ -200,6 +201,7 @@ class _Sending:
             there=there,
             known=self._known.folder if is_delta else None,
             wishes=self._options,
+            advised_bytes=find_advised_bytes(self._session, self._site, self._options.to or self._site.root),
         )
 
     def _check_source(self, shipment: Shipment, there: Card | None, source: Path, name: str) -> None:

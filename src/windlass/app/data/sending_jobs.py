@@ -100,13 +100,18 @@ class Wishes(Protocol):
     def about(self) -> Mapping[str, str]: ...
 
 
-def plan_shipment(source: Path, name: str, *, there: Card | None, known: Path | None, wishes: Wishes) -> Shipment:
-    """there: the card at the site; known: a folder with it and its indexes, where changes are to be sent."""
+def plan_shipment(
+    source: Path, name: str, *, there: Card | None, known: Path | None, wishes: Wishes, advised_bytes: int = 0
+) -> Shipment:
+    """there: the card at the site; known: a folder with it and its indexes, where changes are to be sent.
+
+    advised_bytes: how large files should be at least where it will lie.
+    """
     path = os.fsencode(source)
     if is_packed(path) and not list_others(path):
         _refuse_wishes(source, wishes)
         return _plan_packed(source, name, there)
-    return _plan_loose(source, name, there=there, known=known, wishes=wishes)
+    return _plan_loose(source, name, there=there, known=known, wishes=wishes, advised_bytes=advised_bytes)
 
 
 # ---- files that are packed on the way
@@ -156,13 +161,16 @@ def _shorten(told: Told) -> Json:
     return {"counts": told.counts, "examples": cut}
 
 
-def _plan_loose(source: Path, name: str, *, there: Card | None, known: Path | None, wishes: Wishes) -> Shipment:
+def _plan_loose(
+    source: Path, name: str, *, there: Card | None, known: Path | None, wishes: Wishes, advised_bytes: int
+) -> Shipment:
     try:
         before = Folder(os.fsencode(known)) if known is not None else None
         settings = Settings(
             name=name,
             nodes=wishes.nodes,
             shard_bytes=wishes.shard_bytes,
+            advised_bytes=advised_bytes,
             compress=wishes.compress,
             classes=there.classes if there is not None else (),
             about=dict(wishes.about),

@@ -14,7 +14,7 @@ from windlass.edges.host import Json
 from windlass.edges.site_work import fetch_root
 from windlass.errors import DataNotFound, UsageError
 from windlass_job import wire
-from windlass_job.shards.card import CARD, Card, load_card
+from windlass_job.shards.card import CARD, Card, is_packed, load_card
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +84,9 @@ def extract_here(
     from windlass_job.shards.extracting import extract
 
     source, into = os.fsencode(path), os.fsencode(target)
-    with translate(f"what is extracted stays in {target}, and the same command goes on"):
+    with translate("nothing was written"):
         total = _load_packed(path).bytes
+    with translate(f"what is extracted stays in {target}, and the same command goes on"):
         wanted = tuple(os.fsencode(one) for one in patterns)
         done = extract(source, into, wanted, force, lambda _, size: progress(size, total))
     told = tuple(done.told.make_lines())
@@ -116,8 +117,9 @@ def sample_here(path: Path, target: Path, sampling: Sampling, progress: Progress
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already", hint="name a new folder", done="nothing was written")
     source, into = os.fsencode(path), os.fsencode(target)
-    with translate(f"what was taken is in {target}"):
+    with translate("nothing was written"):
         _load_packed(path)
+    with translate(f"what was taken is in {target}"):
         files, size = sample(source, into, sampling.per_class, sampling.seed, sampling.packed, progress)
     return Written(path=str(target), files=files, bytes=size)
 
@@ -138,7 +140,7 @@ def sample_there(session: Session, site: Site, path: str, sampling: Sampling) ->
 
 def _load_packed(path: Path) -> Card:
     """Its card; plain files are told from a data set that is damaged."""
-    if path.exists() and not (path / CARD).exists():
+    if path.exists() and not is_packed(os.fsencode(path)):
         raise make_not_packed(str(path), f"windlass data pack {quote(str(path))} {quote(f'{path}-packed')}")
     return load_card(os.fsencode(path))
 
@@ -158,7 +160,7 @@ def find_packed(session: Session, site: Site, what: str) -> str:
 
 
 def make_not_packed(what: str, hint: str) -> DataNotFound:
-    return DataNotFound(f"{what} is not packed: there is no {CARD} in it, and no checksums", hint=hint)
+    return DataNotFound(f"{what} is not packed: there is no {CARD} of Windlass in it, and no checksums", hint=hint)
 
 
 def _check_matched(written: Written, what: str, patterns: Sequence[str]) -> Written:

@@ -10,7 +10,7 @@ _OPTIONS = (
     click.option(
         "--nodes", default=1, show_default=True, type=click.IntRange(1), help="Nodes that will read it at once."
     ),
-    click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: chosen from the data and --nodes."),
+    click.option("--shard-size", metavar="SIZE", help="Such as 512M; default: by the data, --nodes and the site."),
     click.option("--source-kind", "kind", type=_KINDS, default="auto", show_default=True, help="What SOURCE is."),
     click.option("--labels", metavar="TABLE", help="A CSV of paths and labels about the files of the folder SOURCE."),
     click.option("--compress", is_flag=True, help="Where a trial shows that it pays."),

@@ -1,5 +1,6 @@
 """`windlass data send` by other ways than ours, and `windlass data sends`: those that go on by themselves."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,9 +68,9 @@ def _send_by_rsync(
 def _find_target(site: "Site", source: Path, name: str, options: "SendOptions") -> str:
     """Plain files do not lie among the packed data sets."""
     from windlass_job import wire
-    from windlass_job.shards.card import CARD
+    from windlass_job.shards.card import is_packed
 
-    folder = wire.DATA if (source / CARD).is_file() else "plain"
+    folder = wire.DATA if is_packed(os.fsencode(source)) else "plain"
     return options.to or f"{site.root}/{folder}/{name}"
 
 
