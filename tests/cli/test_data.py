@@ -219,6 +219,20 @@ def test_a_set_that_a_live_run_reads_is_kept(windlass: Windlass, pets: Path, pro
     assert removed.returncode == 0, removed.stderr
 
 
+def test_a_dry_run_at_a_site_is_of_what_lies_there(windlass: Windlass, pets: Path) -> None:
+    (pets.parent / "labels.csv").write_text("path,label\n" + "".join(f"cats/000{one}.jpg,{one}\n" for one in (1, 3, 5)))
+    here = windlass("data", "pack", "pets", "--on", "here", "--dry-run")  # as packing itself has it
+    done = windlass("data", "pack", str(pets), "--on", "here", "--dry-run")
+    labelled = ("--labels", str(pets.parent / "labels.csv"), "--json")
+    told = windlass("data", "pack", str(pets), "--on", "here", "--dry-run", *labelled)
+
+    assert (here.returncode, "is no absolute path" in here.stderr) == (1, True)
+    assert done.stdout.startswith("as it is  8 files, "), done.stderr
+    assert "a folder for each class" in done.stdout
+    assert "nothing was written" in done.stderr
+    assert read_json(told)["trial"]["classes"] == 3
+
+
 def test_what_is_much_is_packed_in_a_job(windlass: Windlass, pets: Path) -> None:
     run_id = windlass("data", "pack", str(pets), "--name", "pets", "--on", "here", "--as-job", "--time", "5m").stdout
 
