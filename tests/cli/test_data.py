@@ -84,12 +84,16 @@ def test_every_answer_is_json_too(windlass: Windlass, pets: Path) -> None:
     assert few["files"] == 2
 
 
-def test_a_flipped_bit_is_named_and_is_exit_code_1(windlass: Windlass, pets: Path, project: Path) -> None:
-    windlass("data", "pack", "pets", "packed")
-    shard = project / "packed" / "shard-00000.tar"
+def flip_a_bit(folder: Path) -> None:
+    shard = folder / "shard-00000.tar"
     content = bytearray(shard.read_bytes())
     content[600] ^= 1
     shard.write_bytes(content)
+
+
+def test_a_flipped_bit_is_named_and_is_exit_code_1(windlass: Windlass, pets: Path, project: Path) -> None:
+    windlass("data", "pack", "pets", "packed")
+    flip_a_bit(project / "packed")
 
     done = windlass("data", "verify", "packed")
     told = windlass("data", "verify", "packed", "--json")
@@ -98,6 +102,31 @@ def test_a_flipped_bit_is_named_and_is_exit_code_1(windlass: Windlass, pets: Pat
     assert "E802" in done.stderr
     assert "'cats/0001.jpg' in shard-00000.tar" in done.stderr
     assert read_json(told)["verified"]["damages"][0]["name"] == "cats/0001.jpg"
+
+
+def test_what_is_damaged_is_mended_by_the_command_that_is_told(windlass: Windlass, pets: Path, project: Path) -> None:
+    """A folder here, a name at run.site, a path at a site."""
+    windlass("data", "pack", "pets", "packed")
+    named = Path(read_json(windlass("data", "send", "pets", "--json"))["sent"]["path"])
+    path = project / "far" / "pets"
+    windlass("data", "send", "pets", "--name", "second", "--to", str(path))
+    for folder in (project / "packed", named, path):
+        flip_a_bit(folder)
+
+    for args, mending in {
+        ("packed",): "pack SOURCE packed --anew",
+        ("pets",): "send SOURCE --name pets --on here --anew",
+        (str(path), "--on", "here"): f"send SOURCE --to {path} --on here --anew",
+    }.items():
+        told = windlass("data", "verify", *args)
+        extracted = windlass("data", "extract", args[0], str(project / "plain"), *args[1:])
+        mended = windlass("data", *mending.replace("SOURCE", "pets").split())
+
+        assert f"windlass data {mending}\n" in told.stderr
+        assert f"windlass data {mending}\n" in extracted.stderr
+        assert mended.returncode == 0, mended.stderr
+        assert windlass("data", "verify", *args).returncode == 0
+    assert not (project / "pets" / "dataset.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -217,6 +246,20 @@ def test_a_set_that_a_live_run_reads_is_kept(windlass: Windlass, pets: Path, pro
     assert refused.returncode == 1
     assert run_id in refused.stderr
     assert removed.returncode == 0, removed.stderr
+
+
+def test_a_dry_run_at_a_site_is_of_what_lies_there(windlass: Windlass, pets: Path) -> None:
+    (pets.parent / "labels.csv").write_text("path,label\n" + "".join(f"cats/000{one}.jpg,{one}\n" for one in (1, 3, 5)))
+    here = windlass("data", "pack", "pets", "--on", "here", "--dry-run")  # as packing itself has it
+    done = windlass("data", "pack", str(pets), "--on", "here", "--dry-run")
+    labelled = ("--labels", str(pets.parent / "labels.csv"), "--json")
+    told = windlass("data", "pack", str(pets), "--on", "here", "--dry-run", *labelled)
+
+    assert (here.returncode, "is no absolute path" in here.stderr) == (1, True)
+    assert done.stdout.startswith("as it is  8 files, "), done.stderr
+    assert "a folder for each class" in done.stdout
+    assert "nothing was written" in done.stderr
+    assert read_json(told)["trial"]["classes"] == 3
 
 
 def test_what_is_much_is_packed_in_a_job(windlass: Windlass, pets: Path) -> None:

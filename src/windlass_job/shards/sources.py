@@ -43,7 +43,7 @@ def choose_source(
     for one in (path,) if labels is None else (path, labels):
         _refuse_special(one)
     if kind == "auto":
-        kind = _guess(path)
+        kind = guess_kind(path)
     if kind == "folder":
         _refuse_packed(path)
         return FolderSource(path, follow_folders, labels)
@@ -86,7 +86,7 @@ def _refuse_linked(top: bytes) -> None:
         )
 
 
-def _guess(path: bytes) -> str:
+def guess_kind(path: bytes) -> str:
     lower = path.lower()
     if os.path.isdir(path):
         return "folder"

@@ -98,6 +98,7 @@ def _work(folder: bytes, holding: Holding) -> None:
 _MODULES = {
     "verify": "data",
     "pack": "data",
+    "try-pack": "data",
     "extract": "data",
     "sample": "data",
     "prefetch": "prefetch",

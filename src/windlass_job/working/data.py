@@ -78,6 +78,24 @@ def _pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
     }
 
 
+def _try_pack(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
+    """Counts and cuts; writes nothing."""
+    from windlass_job.shards.packing import Packing, Settings
+
+    source = _open_source(request)
+    packing = Packing(source, Settings(**request["settings"]), None, None)
+    packing.fill(lambda _: progress(packing.plan.bytes, 0))
+    return {
+        "files": packing.files,
+        "bytes": packing.plan.bytes,
+        "shards": len(packing.shards),
+        "archived": packing.archive_bytes,
+        "classes": len(source.classes),
+        "layout": str(source.words),
+        "told": packing.told.make_lines(),
+    }
+
+
 def _open_source(request: "Dict[str, Any]") -> "Any":
     from windlass_job.shards.sources import choose_source
 
@@ -119,6 +137,7 @@ def _sample(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
 VERBS = {
     "verify": _verify,
     "pack": _pack,
+    "try-pack": _try_pack,
     "extract": _extract,
     "sample": _sample,
 }  # type: Dict[str, Callable[[Dict[str, Any], Progress], Dict[str, Any]]]

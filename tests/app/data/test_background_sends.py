@@ -18,6 +18,7 @@ from windlass.core.site import Site
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site, load_site
 from windlass.errors import NotFound, TransferBusy, WindlassError
+from windlass_job.shards.card import load_card
 
 
 @pytest.fixture
@@ -39,6 +40,20 @@ def test_it_goes_on_by_itself_and_says_when_it_is_done(site: Site, tmp_path: Pat
     assert read_set(tmp_path / "root/data/pets") == made
     assert ended.log is not None
     assert "60 files" in ended.log.read_text()
+
+
+def test_labels_are_found_from_its_folder_too(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_files(tmp_path / "source", count=4, size=100)
+    monkeypatch.chdir(tmp_path)
+    Path("labels.csv").write_text("path,label\ncats/0001.jpg,tom\ndogs/0000.jpg,rex\n")
+
+    with open_site(site) as session:
+        job = start(session, site, Path("source"), "pets", SendOptions(labels="labels.csv"))
+        wait_until(lambda: find_send(session, job.id).state != "running", "the sending")
+        ended = find_send(session, job.id)
+
+    assert (ended.state, ended.message) == ("done", f"4 files at {tmp_path / 'root'}/data/pets")
+    assert load_card(os.fsencode(tmp_path / "root/data/pets")).classes == ("rex", "tom")
 
 
 def test_one_of_a_kind_at_a_time_and_it_can_be_stopped(site: Site, tmp_path: Path) -> None:

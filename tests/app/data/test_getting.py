@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,25 @@ def test_a_data_set_comes_back_as_it_is(site: Site, tmp_path: Path) -> None:
     assert read_set(tmp_path / "back") == made
     assert list_visible(tmp_path / "back") == list_visible(tmp_path / "root/data/pets")
     assert (got.kind, got.files, again.fetched_bytes) == ("set", len(made), 0)
+
+
+def test_the_centres_own_data_sets_come_by_their_names(site: Site, tmp_path: Path) -> None:
+    """The site file names where they lie; our own of the same name win."""
+    make_files(tmp_path / "plain", count=2)
+    known = {"common": str(tmp_path / "root" / "data" / "pets"), "raw": str(tmp_path / "plain"), "gone": "/no/such/set"}
+    with open_site(replace(site, datasets=known)) as session:
+        centre = replace(site, datasets=known)
+        made = _send(session, centre, tmp_path)
+        got = get(session, centre, "common", tmp_path / "common")
+        raw = get(session, centre, "raw", tmp_path / "raw")
+        with pytest.raises(NotFound, match="/no/such/set"):
+            get(session, centre, "gone", tmp_path / "gone")
+        with pytest.raises(DataNotFound, match="no data set 'comon'"):
+            get(session, centre, "comon", tmp_path / "comon")
+
+    assert (got.kind, read_set(tmp_path / "common") == made) == ("set", True)
+    assert (raw.kind, raw.files) == ("folder", 2)
+    assert not (tmp_path / "gone").exists()
 
 
 def test_its_files_come_back_when_asked_for(site: Site, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.app.transfers import make_files, make_ssh_site, open_site, read_set
 from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from tests.edges.sshd import run_sshd
-from windlass.app.data.packing import PackOptions, pack_here, pack_there, try_packing
+from windlass.app.data.packing import PackOptions, pack_here, pack_there, try_packing, try_packing_there
 from windlass.app.data.sampling import fetch_sample
 from windlass.app.data.sets import find_set
 from windlass.app.data.taking import Sampling, extract_here, extract_there, verify_here, verify_there
@@ -201,6 +201,24 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert (trial.files, trial.shards, trial.classes) == (6, 1, 2)
     assert any("link that leads nowhere" in line for line in trial.told)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["raw"]
+
+
+def test_a_dry_run_at_a_site_counts_what_lies_there(site: Site, tmp_path: Path) -> None:
+    make_files(tmp_path / "raw", count=6, size=1000)
+    (tmp_path / "raw" / "broken").symlink_to("nowhere")
+    (tmp_path / "labels.csv").write_text("path,label\ncats/0001.jpg,young\ndogs/0000.jpg,old\n")
+    labelled = PackOptions(labels=str(tmp_path / "labels.csv"))
+
+    with open_site(site) as session:
+        trial = try_packing_there(session, site, str(tmp_path / "raw"), PackOptions())
+        by_table = try_packing_there(session, site, str(tmp_path / "raw"), labelled)
+        with pytest.raises(DataFailed, match="nowhere is not there") as caught:
+            try_packing_there(session, site, str(tmp_path / "nowhere"), PackOptions())
+
+    assert trial == try_packing(tmp_path / "raw", PackOptions())
+    assert by_table == try_packing(tmp_path / "raw", labelled)
+    assert caught.value.done == "nothing was written"
+    assert not (tmp_path / "root" / "data").exists()
 
 
 def test_packing_does_not_write_into_strange_folders(tmp_path: Path) -> None:

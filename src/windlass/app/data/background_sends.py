@@ -84,6 +84,8 @@ def start(session: Session, site: Site, source: Path, name: str, options: SendOp
     job_id = f"{name}-{session.make_suffix()}"
     folder = _find_folder(session, job_id)
     make_private_folder(folder)
+    if options.labels:  # its process runs in another folder
+        options = replace(options, labels=str(Path(options.labels).expanduser().absolute()))
     order = Order(site=site.name, name=name, source=str(source.absolute()), options=options, started=session.clock())
     save_file(folder / _ORDER, msgspec.json.encode(order))
     _launch(session, folder)

@@ -42,24 +42,34 @@ def get(
     Into a folder that is new, empty, or holds this data set; with force its files also among others. Plain files are
     not written over others of the same name, unless with force.
     """
-    place = f"{site.root}/{wire.DATA}/{what}" if is_name(what) else what
+    into = _Into(to, again=_make_again(what, site), extract=extract, force=force)
     try:
-        with open_source(session, site, place) as source:
-            if source.kind == "set":
-                into = _Into(to, again=_make_again(what, site), extract=extract, force=force)
-                return _get_set(source, into, streams=streams, progress=progress)
-            if extract:
-                raise UsageError(f"{what} at {site.name} is no packed data set: there is nothing to extract")
-            again = None if force else _make_again(what, site)
-            return get_plain(source, to, session.folders.state, again=again, streams=streams, progress=progress)
+        if not is_name(what):
+            return _get_from(session, site, what, into, streams=streams, progress=progress)
+        try:
+            place = f"{site.root}/{wire.DATA}/{what}"
+            return _get_from(session, site, place, into, streams=streams, progress=progress)
+        except NotFound:
+            known = find_set(session, site, what).set  # says which name was meant
+            if not known.of_the_site:
+                raise
+        return _get_from(session, site, known.path, into, streams=streams, progress=progress)
     except ConnectionLost as lost:
         raise ConnectionLost(lost.message, said=lost.said, hint=lost.hint, done=GOES_ON) from lost
     except KeyboardInterrupt:
         raise Interrupted("interrupted", done=GOES_ON) from None
-    except NotFound:
-        if is_name(what):
-            find_set(session, site, what)  # says which name was meant
-        raise
+
+
+def _get_from(
+    session: Session, site: Site, place: str, into: "_Into", *, streams: int | None, progress: Progress
+) -> Got:
+    with open_source(session, site, place) as source:
+        if source.kind == "set":
+            return _get_set(source, into, streams=streams, progress=progress)
+        if into.extract:
+            raise UsageError(f"{place} at {site.name} is no packed data set: there is nothing to extract")
+        again = None if into.force else into.again
+        return get_plain(source, into.wished, session.folders.state, again=again, streams=streams, progress=progress)
 
 
 def _make_again(what: str, site: Site) -> Again:
@@ -74,20 +84,20 @@ class _Into:
     """Where a data set is written, and how."""
 
     def __init__(self, to: Path, *, again: Again, extract: bool, force: bool) -> None:
-        to = to if to.name else to.absolute()  # "." has no name, and the folder has one
-        self.to = to
+        self.wished = to
+        self.to = to = to if to.name else to.absolute()  # "." has no name, and the folder has one
         self.extract = extract
         self.force = force
-        self._again = again
+        self.again = again
         self.folder = to.with_name(f".{to.name}.windlass-get") if extract else to
 
     def check(self, card: Card) -> None:
         if self.to.exists() and not self.to.is_dir():
             raise UsageError(f"{self.to} is there and no folder", hint="name another one")
         if not self.extract:
-            check_set_target(self.to, card, self._again)
+            check_set_target(self.to, card, self.again)
         elif not self.force:
-            check_extract_target(self.to, self.folder, self._again)
+            check_extract_target(self.to, self.folder, self.again)
 
     def finish(self) -> None:
         from windlass_job.shards.extracting import extract

@@ -33,16 +33,17 @@ def globus_login(session: Session, ask: Callable[[str], str]) -> None:
 
 
 def globus_send(session: Session, site: Site, source: Path, path: str) -> str:
-    """The id of the task."""
+    """The id of the task. path: a folder at the site; a file comes into it under its own name."""
     if not site.login.globus:
         raise UsageError(f"{site.name} has no Globus endpoint in its site file", hint='[login] globus = "name"')
     globus = _open(session)
     laptop, target = globus.find_laptop(), globus.find_endpoint(site.login.globus)
+    there = expand_path(session, site, path)
     task = globus.submit(
         source=laptop,
         source_path=str(source.absolute()),
         target=target,
-        target_path=expand_path(session, site, path),
+        target_path=there if source.is_dir() else f"{there}/{source.name}",
         label=f"windlass {source.name}"[:128],
         folder=source.is_dir(),
     )

@@ -123,6 +123,21 @@ def try_packing(source: Path, options: PackOptions) -> WouldPack:
         )
 
 
+def try_packing_there(
+    session: Session, site: Site, source: str, options: PackOptions, progress: Progress = say_nothing
+) -> WouldPack:
+    """The same of what lies at the site, by the site itself."""
+    advised = find_advised_bytes(session, site, site.root)
+    request = {**_make_request(site, source, "dry-run", options, advised), "verb": "try-pack"}
+    try:
+        told = work_there(session, site, request, progress)
+    except WindlassError as problem:
+        problem.done = "nothing was written"
+        raise
+    told.pop("ok")
+    return WouldPack(**{**told, "told": tuple(told["told"])})
+
+
 def pack_there(
     session: Session, site: Site, source: str, name: str, options: PackOptions, progress: Progress = say_nothing
 ) -> PackedSet:

@@ -10,10 +10,11 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from windlass.app.data.room import find_advised_bytes
-from windlass.app.data.sending_estimate import Estimate, keep_rate, make_estimate
+from windlass.app.data.sending_estimate import Estimate, keep_rate, make_estimate, make_offers
 from windlass.app.data.sending_jobs import ShardJob, Shipment, plan_shipment
 from windlass.app.data.sending_streams import Progress, Sender
 from windlass.app.data.sending_ways import GOES_ON, Way, open_way
@@ -154,7 +155,8 @@ class _Sending:
         self._check_source(shipment, there, source, name)
         self._check_users(shipment, name, done="nothing was sent")
         self._check_space(shipment)
-        decide(make_estimate(self._session, self._site, self._way, shipment, source=source, name=name))
+        offer = partial(make_offers, self._site, source, name, self._options)
+        decide(make_estimate(self._session, self._site, self._way, shipment, offer=offer))
         sender, shards = self._move(shipment, progress)
         card = shipment.make_card([shards[job.plan] for job in shipment.jobs])
         content = format_card(card)

@@ -1,16 +1,19 @@
 """How long a sending will take, by what this way moved lately, and what else could be done when that is long."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from windlass.app.data.send_commands import make_send_command
+from windlass.app.data.sending_otherwise import find_obstacle
 from windlass.app.session import Session
-from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.core.units import format_bytes, format_human_duration
 
 if TYPE_CHECKING:
+    from windlass.app.data.sending import SendOptions
     from windlass.app.data.sending_jobs import Shipment
     from windlass.app.data.sending_ways import Way
 
@@ -55,8 +58,9 @@ class Rate:
 
 
 def make_estimate(
-    session: Session, site: Site, way: "Way", shipment: "Shipment", *, source: Path, name: str
+    session: Session, site: Site, way: "Way", shipment: "Shipment", *, offer: Callable[[], tuple[Offer, ...]]
 ) -> Estimate:
+    """offer: asked for where it is long."""
     left = way.count_left(shipment.jobs)
     if left < _SMALL_BYTES:
         return Estimate(files=shipment.files, bytes=left, rate=None, seconds=None, is_long=False)
@@ -64,7 +68,7 @@ def make_estimate(
     rate = kept.bytes_s if kept else way.probe_rate()
     seconds = left / rate
     is_long = seconds > min(_LONG, site.login.globus_after or _LONG).total_seconds()
-    offers = make_offers(site, source, name, path=way.path, host=way.host) if is_long else ()
+    offers = offer() if is_long else ()
     return Estimate(files=shipment.files, bytes=left, rate=rate, seconds=seconds, is_long=is_long, offers=offers)
 
 
@@ -74,15 +78,18 @@ def keep_rate(session: Session, site: Site, host: str, sent_bytes: int, seconds:
         session.store.keep(_make_key(site, host), Rate(bytes_s=sent_bytes / seconds))
 
 
-def make_offers(site: Site, source: Path, name: str, *, path: str, host: str) -> tuple[Offer, ...]:
-    again = f"windlass data send {quote(str(source))} --name {name} --on {site.name}"
+def make_offers(site: Site, source: Path, name: str, options: "SendOptions") -> tuple[Offer, ...]:
+    """Others' ways only where they could carry what was asked for."""
     offers = [
         Offer(
             kind="background",
             sentence="it can go on without this terminal; `windlass data sends` shows how far it is",
-            command=f"{again} --background",
+            command=make_send_command(site, source, name, options, "--background"),
         )
     ]
+    if find_obstacle(source, options) is not None:
+        return tuple(offers)
+    carried = replace(options, streams=None, replace=False)
     if site.login.globus:
         offers.insert(
             0,
@@ -91,15 +98,15 @@ def make_offers(site: Site, source: Path, name: str, *, path: str, host: str) ->
                 sentence=f"{site.name} wants long transfers to go by Globus, which goes on when the laptop sleeps"
                 if site.login.globus_after
                 else f"{site.name} has a Globus endpoint, which goes on when the laptop sleeps",
-                command=f"{again} --with globus",
+                command=make_send_command(site, source, name, carried, "--with", "globus"),
             ),
         )
-    if source.is_dir() and not site.is_local:
+    if source.is_dir() and not site.is_local and not site.login.transfer_root:
         offers.append(
             Offer(
                 kind="rsync",
                 sentence="as a plain folder, file by file, where a program needs files; many small ones are slow",
-                command=f"{again} --with rsync",
+                command=make_send_command(site, source, name, carried, "--with", "rsync"),
             )
         )
     return tuple(offers)

@@ -107,9 +107,8 @@ def plan_shipment(
 
     advised_bytes: how large files should be at least where it will lie.
     """
-    path = os.fsencode(source)
-    if is_packed(path) and not list_others(path):
-        _refuse_wishes(source, wishes)
+    if goes_as_it_is(source):
+        refuse_wishes(source, wishes)
         return _plan_packed(source, name, there)
     return _plan_loose(source, name, there=there, known=known, wishes=wishes, advised_bytes=advised_bytes)
 
@@ -227,7 +226,12 @@ def _open_source(source: Path, wishes: Wishes) -> Any:
 # ---- a data set that is packed already
 
 
-def _refuse_wishes(source: Path, wishes: Wishes) -> None:
+def goes_as_it_is(source: Path) -> bool:
+    path = os.fsencode(source)
+    return is_packed(path) and not list_others(path)
+
+
+def refuse_wishes(source: Path, wishes: Wishes) -> None:
     """It goes as it is."""
     asked = {"--labels": wishes.labels, "--compress": wishes.compress, "--follow-links": wishes.follow_links}
     asked["--outside"] = wishes.outside

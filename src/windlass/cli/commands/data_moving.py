@@ -66,11 +66,15 @@ def pack(
     from windlass.cli.data_words import judge_told, show_packed, show_trial
 
     options = _make_options(values)
+    if site_name is not None and target is not None:
+        raise UsageError(
+            "at a site it is packed into the site's own data folder", hint=f"--name {_name_from(target)} instead"
+        )
     if site_name is not None and dry_run:
-        _advise_on(output, source, site_name, options)
+        _try_at_site(output, source, site_name, options)
         return int(ExitCode.OK)
     if site_name is not None:
-        return _pack_at_site(output, source, target, site_name, options, time_limit if as_job else None)
+        return _pack_at_site(output, source, site_name, options, time_limit if as_job else None)
     place = Path(source).expanduser()
     if dry_run:
         trial = try_packing(place, options)
@@ -93,31 +97,27 @@ def pack(
     return code
 
 
-def _advise_on(output: Output, source: str, site_name: str, options: "PackOptions") -> None:
-    """What lies at a site is counted there."""
-    from windlass.app.data.advice import advise
-    from windlass.cli.data_words import show_advice
+def _try_at_site(output: Output, source: str, site_name: str, options: "PackOptions") -> None:
+    """What lies at a site is counted there, also where this machine has the same path."""
+    from windlass.app.data.packing import try_packing_there
+    from windlass.app.data.room import find_room
+    from windlass.cli.data_words import show_trial
 
-    with open_session(output) as session:
-        found = advise(session, session.site(site_name), source, nodes=options.nodes)
+    with open_session(output) as session, Progress(output, "counting") as progress:
+        site = session.site(site_name)
+        trial = try_packing_there(session, site, source, options, progress.update)
+        room = find_room(session, site)
     if output.as_json:
-        output.show_json({"advice": found})
+        output.show_json({"trial": trial})
         return
-    show_advice(output, found)
-    output.tell("nothing was written")
+    show_trial(output, trial, room, site.name)
 
 
-def _pack_at_site(
-    output: Output, source: str, target: str | None, site_name: str, options: "PackOptions", time_limit: str | None
-) -> int:
+def _pack_at_site(output: Output, source: str, site_name: str, options: "PackOptions", time_limit: str | None) -> int:
     from windlass.app.data.packing import pack_as_job, pack_there
     from windlass.app.data.sending import check_name
     from windlass.cli.data_words import judge_told, show_packed
 
-    if target is not None:
-        raise UsageError(
-            "at a site it is packed into the site's own data folder", hint=f"--name {_name_from(target)} instead"
-        )
     name = options.name or _name_from(source)
     check_name(name)
     with open_session(output) as session, Progress(output, "packing") as progress:

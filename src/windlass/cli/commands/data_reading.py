@@ -7,7 +7,9 @@ import click
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output, make_printable
 from windlass.cli.progress import Progress
+from windlass.core.shell import quote
 from windlass.errors import DataDamaged, DataFailed, ExitCode
+from windlass_job.wire import is_data_name
 
 _ON = click.option(
     "--on",
@@ -41,9 +43,11 @@ def verify(output: Output, /, what: str, site_name: str | None) -> int:
 
     with open_session(output) as session, Progress(output, "verifying") as progress:
         if site_name is None and is_here(what):
+            mending = _mend_here(what)
             found = verify_here(Path(what).expanduser(), progress.update)
         else:
             site = session.site(read_site_name(site_name))
+            mending = _mend_there(what, site.name)
             found = verify_there(session, site, find_packed(session, site, what), progress.update)
     if output.as_json:
         output.show_json({"verified": found})
@@ -52,15 +56,20 @@ def verify(output: Output, /, what: str, site_name: str | None) -> int:
         raise DataDamaged(
             f"{what} is damaged: {format_count(found.count, 'part')} not as packed",
             details=[format_damage(one) for one in found.damages[:_MOST_SHOWN]],
-            hint=f"windlass data {_tell_mending(what, site_name)} --anew",
+            hint=mending,
             done=f"all of {found.path} was read; nothing was changed",
         )
     output.tell(f"{what} is whole: {format_count(found.files, 'file')}, {format_bytes(found.bytes)}")
     return int(ExitCode.OK)
 
 
-def _tell_mending(what: str, site_name: str | None) -> str:
-    return f"send SOURCE --name {what} --on {site_name}" if site_name else f"pack SOURCE {what}"
+def _mend_here(path: str) -> str:
+    return f"windlass data pack SOURCE {quote(path)} --anew"
+
+
+def _mend_there(what: str, site: str) -> str:
+    place = f"--name {what}" if is_data_name(what) else f"--to {quote(what)}"
+    return f"windlass data send SOURCE {place} --on {site} --anew"
 
 
 @click.command("extract")
@@ -90,10 +99,12 @@ def extract(
 
     with open_session(output) as session, Progress(output, "extracting") as progress:
         if site_name is None and is_here(what):
+            mending = _mend_here(what)
             place = Path(what).expanduser()
             done = extract_here(place, Path(target).expanduser(), only, force=force, progress=progress.update)
         else:
             site = session.site(read_site_name(site_name))
+            mending = _mend_there(what, site.name)
             path = find_packed(session, site, what)
             done = extract_there(session, site, path, target, only, force=force, progress=progress.update)
     if output.as_json:
@@ -106,7 +117,7 @@ def extract(
         raise DataDamaged(
             f"{format_count(len(done.damaged), 'file')} of {what} not extracted, because they are damaged",
             details=done.damaged[:_MOST_SHOWN],
-            hint=f"windlass data {_tell_mending(what, site_name)} --anew",
+            hint=mending,
             done="all others are there",
         )
     if done.told:

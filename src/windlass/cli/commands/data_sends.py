@@ -1,6 +1,5 @@
 """`windlass data send` by other ways than ours, and `windlass data sends`: those that go on by themselves."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,15 +37,16 @@ def _send_by_globus(
     output: Output, session: "Session", site: "Site", source: Path, name: str, options: "SendOptions"
 ) -> None:
     from windlass.app.data.globus_sends import globus_send
+    from windlass.app.data.sending_otherwise import plan_carrying
 
-    path = _find_target(site, source, name, options)
-    task = globus_send(session, site, source, path)
+    carrying = plan_carrying(site, source, name, options, "globus")
+    task = globus_send(session, site, source, carrying.path)
     if output.as_json:
         output.show_json({"globus_task": task})
         return
     output.show(task)
     output.tell(f"Globus has it, and goes on by itself; windlass data sends tells how far it is, --stop {task} ends it")
-    output.tell(f"when it is there: {_say_next(site, name, path)}")
+    output.tell(f"when it is there: {carrying.then}")
 
 
 def _send_by_rsync(
@@ -54,30 +54,16 @@ def _send_by_rsync(
 ) -> None:
     """The command, to be run by whoever wants it: its own words and passwords belong to that terminal."""
     from windlass.app.data.rsync_sends import make_rsync
-    from windlass.core.shell import quote
+    from windlass.app.data.sending_otherwise import plan_carrying
+    from windlass.core.shell import quote_all
 
-    path = _find_target(site, source, name, options)
-    argv = make_rsync(session, site, source, path)
+    carrying = plan_carrying(site, source, name, options, "rsync")
+    argv = make_rsync(session, site, source, carrying.path)
     if output.as_json:
         output.show_json({"rsync": argv})
         return
-    output.show(" ".join(quote(word) for word in argv))
-    output.tell(f"run this; then: {_say_next(site, name, path)}")
-
-
-def _find_target(site: "Site", source: Path, name: str, options: "SendOptions") -> str:
-    """Plain files do not lie among the packed data sets."""
-    from windlass_job import wire
-    from windlass_job.shards.card import is_packed
-
-    folder = wire.DATA if is_packed(os.fsencode(source)) else "plain"
-    return options.to or f"{site.root}/{folder}/{name}"
-
-
-def _say_next(site: "Site", name: str, path: str) -> str:
-    if path == f"{site.root}/data/{name}":
-        return f"windlass data verify {name} --on {site.name}"
-    return f"windlass data pack '{path}' --name {name} --on {site.name}"
+    output.show(quote_all(argv))
+    output.tell(f"run this; then: {carrying.then}")
 
 
 @click.command("sends")
