@@ -263,6 +263,18 @@ def test_what_is_not_there_afterwards_is_exit_code_1(windlass: Windlass, pets: P
     assert read_json(told)["extracted"]["told"]
 
 
+def test_for_a_name_that_no_folder_can_hold_no_force_is_advised(windlass: Windlass, project: Path) -> None:
+    with zipfile.ZipFile(project / "set.zip", "w") as archive:
+        archive.writestr("n" * 1000, b"x")
+    assert windlass("data", "pack", "set.zip", "packed").returncode == 0
+
+    done = windlass("data", "extract", "packed", "plain")
+
+    assert done.returncode == 1
+    assert "1 name too long for this file system, left out: 'nnn" in done.stderr
+    assert "--force" not in done.stderr
+
+
 def test_damaged_members_of_a_zip_are_exit_code_1(windlass: Windlass, project: Path) -> None:
     with zipfile.ZipFile(project / "set.zip", "w") as archive:
         archive.writestr("bad.bin", bytes(2000))
