@@ -137,6 +137,24 @@ def test_changes_are_appended_and_what_is_gone_is_dead(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("anew", [False, True])
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_what_is_packed_into_a_set_may_be_read_by_those_who_may_read_it(tmp_path: Path, mode: int, anew: bool) -> None:
+    make_tree(tmp_path / "top", {b"a": b"1", b"b": b"2"})
+    pack_small(tmp_path / "top", tmp_path / "set")
+    for path in (tmp_path / "set").iterdir():
+        path.chmod(mode)
+    (tmp_path / "top" / "a").write_bytes(b"another")
+    before = os.umask(0o022 if mode == 0o600 else 0o077)
+    try:
+        packed = pack_small(tmp_path / "top", tmp_path / "set", anew=anew)
+    finally:
+        os.umask(before)
+
+    assert packed.new_files
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "set").iterdir()} == {mode}
+
+
 def test_a_file_with_another_name_is_new_and_the_old_name_is_dead(tmp_path: Path) -> None:
     top, target = make_many(tmp_path / "top", 20), tmp_path / "set"
     pack_small(top, target)

@@ -177,7 +177,7 @@ def share(
 ) -> None:
     """Let a group, or everybody at the site, read a data set.
 
-    By group, modes and the setgid bit. After it was sent again, share it again.
+    By group, modes and the setgid bit. What is sent or packed into it later is shared too.
     Folders above it, up to the site's root, are opened for passing through only.
 
     \b
