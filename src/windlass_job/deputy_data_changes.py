@@ -140,7 +140,7 @@ def list_running(root: bytes, name: str, path: str) -> "List[str]":
 
 
 def _iterate_users(root: bytes, name: str, path: str, beat: "Callable[[], None]") -> "Iterator[Dict[str, Any]]":
-    words = {"set:" + name, path}
+    wanted, place = "set:" + name, _find_real(path)
     runs = os.path.join(root, disk.as_path(wire.RUNS))
     try:
         names = sorted(os.listdir(runs))
@@ -151,7 +151,7 @@ def _iterate_users(root: bytes, name: str, path: str, beat: "Callable[[], None]"
         if run.startswith(b"."):
             continue
         plan = disk.read_json(os.path.join(runs, run, disk.as_path(wire.PLAN_JSON))) or {}
-        if _mentions(plan.get("data"), words):
+        if _reads(plan.get("data"), wanted, place):
             yield {"run_id": disk.as_text(run), "is_running": _is_running(os.path.join(runs, run))}
 
 
@@ -283,12 +283,26 @@ def _find_group(name: "Optional[str]") -> "Optional[int]":
         raise disk.Refused("not-found", "there is no group %s here" % name)
 
 
-def _mentions(value: "Any", words: "Any") -> bool:
+def _reads(value: "Any", wanted: str, place: "Optional[bytes]") -> bool:
+    """By its name, or by a path that is this place, lies in it or around it."""
     if isinstance(value, str):
-        return value in words
+        return value == wanted or _overlap(place, _find_real(value))
     if isinstance(value, dict):
-        return any(_mentions(one, words) for one in value.values())
-    return isinstance(value, list) and any(_mentions(one, words) for one in value)
+        return any(_reads(one, wanted, place) for one in value.values())
+    return isinstance(value, list) and any(_reads(one, wanted, place) for one in value)
+
+
+def _overlap(one: "Optional[bytes]", other: "Optional[bytes]") -> bool:
+    return one is not None and other is not None and (one.startswith(other) or other.startswith(one))
+
+
+def _find_real(text: str) -> "Optional[bytes]":
+    """With a slash at its end. A plan keeps the variables of its run file: two texts may mean one path."""
+    try:
+        path = disk.expand_root(text)
+        return os.path.join(os.path.realpath(path), b"")
+    except (disk.Refused, ValueError):  # no absolute path, or none at all
+        return None
 
 
 def _is_running(folder: bytes) -> bool:

@@ -122,9 +122,21 @@ def write_new(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
             view = view[file.write(view) :]
 
 
-def replace(path: bytes, content: "Buffer", mode: int = 0o666) -> None:
-    """The file is the old one or the new one, never a part."""
-    _move(_write_aside(path, content, mode), path)
+def replace(path: bytes, content: "Buffer", mode: int = 0o666, keeps_mode: bool = False) -> None:
+    """The file is the old one or the new one, never a part. keeps_mode: of the old one, whatever the umask is."""
+    aside = _write_aside(path, content, mode)
+    if keeps_mode:
+        copy_mode(path, aside)
+    _move(aside, path)
+
+
+def copy_mode(source: bytes, path: bytes) -> None:
+    """Who may read and write the one may do it with the other, where there is the one."""
+    try:
+        mode = os.stat(source).st_mode
+    except FileNotFoundError:
+        return
+    os.chmod(path, mode & 0o777)
 
 
 def replace_link(path: bytes, target: bytes) -> None:

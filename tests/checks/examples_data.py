@@ -29,6 +29,9 @@ def staged(stage: Staging) -> dict[str, Data]:
     return {"set": Data(source="set", stage=stage)}
 
 
+TWO_SETS = (replace(SET, bytes=30 * GB), replace(SET, name="more", bytes=30 * GB))
+BOTH_ON_NODE = replace(SPEC, data={name: Data(source=name, stage=Staging.NODE) for name in ("set", "more")})
+ONE_ON_NODE = replace(SPEC, data={**BOTH_ON_NODE.data, "more": Data(source="more", stage=Staging.AUTO)})
 LEFT = replace(SPEC, data=staged(Staging.SHARED))
 HERE = DataSeen(name="set", bytes=2 * GB, files=50_000, is_here=True)
 IN_PROJECT = replace(SPEC, data={"set": Data(source="data/my images")})
@@ -157,7 +160,12 @@ EXAMPLES = {
         says="data.set has 51.0 GB; the node's own disk has 50.0 GB",
         also_trips=(
             case(plan=replace(PLAN, memory_mb=8000), data=(SET,), spec=replace(SPEC, data=staged(Staging.MEMORY))),
+            case(site=ADVISED, plan=ONE_GPU, data=TWO_SETS, spec=BOTH_ON_NODE),  # each alone would fit
         ),
-        also_passes=(case(data=(SET,), spec=replace(SPEC, data=staged(Staging.MEMORY))),),
+        also_passes=(
+            case(site=ADVISED, plan=ONE_GPU, data=(TWO_SETS[0], replace(SET, name="more")), spec=BOTH_ON_NODE),
+            case(site=ADVISED, plan=ONE_GPU, data=TWO_SETS, spec=ONE_ON_NODE),
+            case(data=(SET,), spec=replace(SPEC, data=staged(Staging.MEMORY))),
+        ),
     ),
 }

@@ -15,7 +15,9 @@ from tests.app.transfers import make_files, read_set
 from tests.cli.conftest import Windlass
 from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from windlass.app.data.background_sends import Job
 from windlass.cli.commands.data import command
+from windlass.cli.data_words import SENDS_HEAD, make_send_row
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
 
@@ -304,6 +306,50 @@ def test_what_is_not_there_afterwards_is_exit_code_1(windlass: Windlass, pets: P
     assert "are there already with other content" in done.stderr
     assert "--force" in done.stderr
     assert read_json(told)["extracted"]["told"]
+
+
+@pytest.mark.parametrize(
+    ("state", "total", "rate", "expected"),
+    [
+        ("running", 10_000_000, 2e6, ("2.0 MB/s", "4 s")),
+        ("running", 0, 2e6, ("2.0 MB/s", "-")),  # of Globus
+        ("running", 10_000_000, None, ("-", "-")),
+        ("failed", 10_000_000, 2e6, ("-", "-")),
+    ],
+)
+def test_sends_tell_the_rate_and_the_time_left(
+    state: str, total: int, rate: float | None, expected: tuple[str, str]
+) -> None:
+    job = Job(
+        id="pets-1",
+        site="far",
+        name="pets",
+        source="pets",
+        started=0.0,
+        state=state,
+        done_bytes=2_000_000,
+        total_bytes=total,
+        rate=rate,
+        message="",
+        pid=2,
+        log=None,
+    )
+
+    row = dict(zip(SENDS_HEAD, make_send_row(job), strict=True))
+
+    assert (row["RATE"], row["LEFT"]) == expected
+
+
+def test_for_a_name_that_no_folder_can_hold_no_force_is_advised(windlass: Windlass, project: Path) -> None:
+    with zipfile.ZipFile(project / "set.zip", "w") as archive:
+        archive.writestr("n" * 1000, b"x")
+    assert windlass("data", "pack", "set.zip", "packed").returncode == 0
+
+    done = windlass("data", "extract", "packed", "plain")
+
+    assert done.returncode == 1
+    assert "1 name too long for this file system, left out: 'nnn" in done.stderr
+    assert "--force" not in done.stderr
 
 
 def test_damaged_members_of_a_zip_are_exit_code_1(windlass: Windlass, project: Path) -> None:

@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import PLAN
+from tests.builders import PLAN, SPEC
+from windlass.core.case import DataSeen
 from windlass.core.facts import NOTHING_SEEN, Facts, SeenSet
 from windlass.core.job import make_script
 from windlass.core.plan import PlannedData
 from windlass.core.run import Data, Staging
 from windlass.core.site import Login, Rules, Site
-from windlass.core.staging import choose_stage, find_path
+from windlass.core.staging import Taken, choose_stage, find_path, plan_data
 from windlass.core.toml.run_file import read_run
 
 GB = 10**9
@@ -49,6 +50,39 @@ def test_the_rules_of_the_site_come_first_and_the_word_of_the_user_before_them()
 def test_what_is_extracted_needs_twice_the_room() -> None:
     assert choose_stage(50 * GB, SITE, memory_mb=None, disk_gb=None)[0] is Staging.NODE
     assert choose_stage(50 * GB, SITE, memory_mb=None, disk_gb=None, extract=True)[0] is Staging.SHARED
+
+
+def plan(*sets: tuple[Staging, float], memory_gb: int = 100, disk_gb: float | None = 100) -> list[Staging]:
+    """Sets of one run in the order of its file: what each is to be, and its gigabytes."""
+    data = {f"set{at}": Data(source=f"/{at}", stage=stage) for at, (stage, _) in enumerate(sets)}
+    seen = [DataSeen(name=f"set{at}", bytes=int(size * GB)) for at, (_, size) in enumerate(sets)]
+    planned, _ = plan_data(
+        replace(SPEC, data=data),
+        SITE,
+        NOTHING_SEEN,
+        run_folder="/r",
+        memory_mb=int(memory_gb * GB / 2**20) + 1,
+        disk_gb=disk_gb,
+        seen=seen,
+    )
+    return [one.stage for one in planned]
+
+
+def test_several_share_a_quarter_of_the_memory() -> None:
+    staged = plan(*[(Staging.AUTO, 10)] * 3)
+
+    assert staged == [Staging.MEMORY, Staging.MEMORY, Staging.NODE]
+
+
+def test_several_share_the_disk_and_the_word_of_the_user_comes_first() -> None:
+    assert plan((Staging.AUTO, 50), (Staging.AUTO, 50)) == [Staging.NODE, Staging.SHARED]
+    assert plan((Staging.AUTO, 50), (Staging.NODE, 50)) == [Staging.SHARED, Staging.NODE]
+
+
+def test_the_reason_tells_who_has_the_room() -> None:
+    _, why = choose_stage(50 * GB, SITE, memory_mb=None, disk_gb=100, taken=Taken(disk_gb=50))
+
+    assert why == "50.0 GB do not fit onto a node's disk of 100 GB, 50.0 GB of them for other data"
 
 
 def test_data_of_this_machine_stays_where_it_is() -> None:

@@ -14,6 +14,7 @@ from tests.job.test_staging import want
 from windlass_job.staging.choosing import CannotExtract, Want, choose, find_room
 from windlass_job.staging.keeping import LONGEST_LINE, make_line
 from windlass_job.staging.sources import NotThere, look
+from windlass_job.staging.unpacking import unpack
 
 FREE = {"path": "/scratch", "free": 10**9, "is_memory": False}
 MEMORY = {"path": "/dev/shm", "free": 10**8, "is_memory": True}
@@ -64,6 +65,14 @@ def test_two_files_of_one_name_are_not_one_in_silence(make_job: Callable[..., Jo
     assert code != 0
     assert "started" not in job.printed
     assert "1 names come more than once with other content" in job.log
+
+
+def test_a_file_whose_name_no_node_takes_is_not_left_out(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "set.zip", "w") as archive:
+        archive.writestr("n" * 1000, b"x")
+
+    with pytest.raises(OSError, match="1 name too long for this file system"):
+        unpack(bytes(tmp_path / "set.zip"), bytes(tmp_path / "node"), lambda: False)
 
 
 def _mend_sums(folder: Path) -> None:

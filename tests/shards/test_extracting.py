@@ -15,7 +15,7 @@ from tests.shards.sets import make_many, make_tree, pack_small, read_tree
 from tests.shards.test_format import write_set
 from windlass_job.shards.extracting import DIFFERS, IN_THE_WAY, extract, extract_archive
 from windlass_job.shards.naming import make_stored_name
-from windlass_job.shards.told import LINK_INSIDE, NOT_PLAIN, REFUSED_NAME
+from windlass_job.shards.told import LINK_INSIDE, NOT_PLAIN, REFUSED_NAME, find_faults
 
 
 @given(st.binary(max_size=30))
@@ -60,6 +60,19 @@ def test_hostile_names_stay_out(tmp_path: Path) -> None:
     assert read_tree(tmp_path / "home") == {b"out/fine": b"x"}
     assert done.told.counts == {REFUSED_NAME: 6}
     assert not Path("/etc/windlass-test").exists()
+
+
+@pytest.mark.parametrize("name", [b"n" * 1000, b"n" * 1000 + b"/inner"])
+def test_a_name_that_no_file_system_takes_is_told_as_that(tmp_path: Path, name: bytes) -> None:
+    (tmp_path / "set").mkdir()
+    write_set(tmp_path / "set", [[(name, b"x"), (b"fine", b"x")]], {})
+
+    done = extract(bytes(tmp_path / "set"), bytes(tmp_path / "out"))
+
+    assert read_tree(tmp_path / "out") == {b"fine": b"x"}
+    (line,) = done.told.make_lines()
+    assert line.startswith("1 name too long for this file system, left out: 'nnn")
+    assert find_faults([line]) == [line]
 
 
 @pytest.mark.parametrize("force", [False, True])

@@ -7,6 +7,7 @@ from windlass.core.finding import Finding, Severity
 from windlass.core.run import Staging
 from windlass.core.seen.areas import find_area, find_quota
 from windlass.core.shell import quote
+from windlass.core.staging import list_in_turn, tell_taken
 from windlass.core.toml.writing import format_key
 
 _GB = 1e9
@@ -107,19 +108,25 @@ def data_could_lie_nearer(case: Case) -> Iterator[Finding]:
 
 
 def staged_data_is_too_large(case: Case) -> Iterator[Finding]:
-    """The data is to be copied to the node's memory or disk, and is larger than that."""
+    """The data is to be copied to the node's memory or disk, and is larger than that, alone or beside other data."""
     disk = _find_local_disk_gb(case)
     memory = case.plan.memory_mb * 1024**2 / _GB if case.plan.memory_mb else None
-    for one in case.data:
-        wanted = case.spec.data[one.name].stage if one.name in case.spec.data else Staging.AUTO
+    known = {one.name: one for one in case.data}
+    taken = {Staging.MEMORY: 0.0, Staging.NODE: 0.0}
+    for name, data in list_in_turn(case.spec.data):
+        one, wanted = known.get(name), data.stage
         room = {Staging.MEMORY: memory, Staging.NODE: disk}.get(wanted)
-        if room is None or one.bytes is None or one.bytes / _GB <= room:
+        if room is None or one is None or one.bytes is None:
             continue
+        if one.bytes / _GB + taken[wanted] <= room:
+            taken[wanted] += one.bytes / _GB
+            continue
+        has = f"{room:.1f} GB{tell_taken(taken[wanted])}"
         where = "the job's memory" if wanted is Staging.MEMORY else "the node's own disk"
         yield Finding(
             code="C416",
             severity=Severity.WARNING,
-            message=f"data.{one.name} has {_at_least(one)}{one.bytes / _GB:.1f} GB; {where} has {room:.1f} GB",
+            message=f"data.{one.name} has {_at_least(one)}{one.bytes / _GB:.1f} GB; {where} has {has}",
             hint=f'[{format_key(("data", one.name))}] stage = "shared"',
             fact="the memory of the plan"
             if wanted is Staging.MEMORY

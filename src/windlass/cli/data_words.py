@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from windlass.cli.output import Output, make_printable
 from windlass.core.shell import quote
 from windlass.core.toml.writing import format_key, format_string
-from windlass.core.units import Unreadable, format_bytes, format_human_duration, read_memory
+from windlass.core.units import Unreadable, format_bytes, format_human_duration, format_seconds, read_memory
 from windlass.errors import DataFailed, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from windlass.app.data.sets import Change, KnownSet, Removed, Shared, Sharing
     from windlass.app.data.taking import Damage
 
-SENDS_HEAD = ("ID", "NAME", "SITE", "STATE", "DONE", "OF", "WORDS")
+SENDS_HEAD = ("ID", "NAME", "SITE", "STATE", "DONE", "OF", "RATE", "LEFT", "WORDS")
 SETS_HEAD = ("NAME", "FILES", "SIZE", "KIND", "PURGED", "READ BY", "WHERE")
 _DAY_S = 86_400
 _FEW = 8
@@ -265,7 +265,15 @@ def show_got(output: Output, got: "Got") -> None:
 
 def make_send_row(job: "Job") -> tuple[str, ...]:
     done, total = format_bytes(job.done_bytes or 0), format_bytes(job.total_bytes or 0)
-    return (job.id, job.name, job.site, job.state, done, total, job.message or "")
+    return (job.id, job.name, job.site, job.state, done, total, *_tell_pace(job), job.message or "")
+
+
+def _tell_pace(job: "Job") -> tuple[str, str]:
+    """The rate, and the time left at it."""
+    if job.state != "running" or not job.rate or job.rate < 1:
+        return "-", "-"
+    left = job.total_bytes - job.done_bytes  # Globus tells no total
+    return f"{format_bytes(int(job.rate))}/s", format_seconds(left / job.rate) if left > 0 else "-"
 
 
 # ---- advice

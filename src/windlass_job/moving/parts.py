@@ -9,7 +9,7 @@ import re
 import zlib
 
 from windlass_job import disk
-from windlass_job.shards.card import CARD, Shard
+from windlass_job.shards.card import Shard, keep_mode
 from windlass_job.shards.index import Index, IndexDamaged, name_index
 from windlass_job.shards.verifying import verify_archive
 
@@ -99,15 +99,6 @@ def find_damage(path: bytes, index_path: bytes, shard: Shard) -> "Optional[str]"
     for damage in verify_archive(path, index_path, shard):
         return damage.make_line()
     return None
-
-
-def keep_mode(folder: bytes, path: bytes) -> None:
-    """What is added may be read by those with whom the data set was shared; the folder's setgid bit gives the group."""
-    try:
-        mode = os.stat(os.path.join(folder, disk.as_path(CARD))).st_mode
-    except FileNotFoundError:
-        return
-    os.chmod(path, mode & 0o777)
 
 
 def list_parts(folder: bytes) -> "Dict[str, int]":

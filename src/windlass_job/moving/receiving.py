@@ -11,8 +11,8 @@ import zlib
 
 from windlass_job import disk, wire
 from windlass_job.moving.lock import Holding, is_held_by
-from windlass_job.moving.parts import ASIDE, Part, check_names, forget, is_there, keep_mode, list_done, list_parts
-from windlass_job.shards.card import CARD, CardDamaged, find_gap, is_packed, is_shard, list_others, read_card
+from windlass_job.moving.parts import ASIDE, Part, check_names, forget, is_there, list_done, list_parts
+from windlass_job.shards.card import CARD, CardDamaged, find_gap, is_packed, is_shard, keep_mode, list_others, read_card
 from windlass_job.shards.index import name_index
 
 TYPE_CHECKING = False

@@ -82,8 +82,20 @@ class Card:
 
 
 def save_card(card: Card, folder: bytes) -> None:
-    """Aside, flushed and renamed: readers see the data set as it was, or as it is now."""
-    disk.replace(os.path.join(folder, os.fsencode(CARD)), format_card(card))
+    """Aside, flushed and renamed: readers see the data set as it was, or as it is now, and stay its readers."""
+    disk.replace(os.path.join(folder, os.fsencode(CARD)), format_card(card), keeps_mode=True)
+
+
+def keep_mode(folder: bytes, path: bytes) -> None:
+    """What is added may be read by those with whom the data set was shared; the folder's setgid bit gives the group."""
+    disk.copy_mode(os.path.join(folder, os.fsencode(CARD)), path)
+
+
+def keep_modes(folder: bytes, shards: "List[Shard]") -> None:
+    """The same of shards that were written where they are, and of their indexes. Before the card names them."""
+    for shard in shards:
+        for name in (shard.name, name_index(shard.name)):
+            keep_mode(folder, os.path.join(folder, os.fsencode(name)))
 
 
 def format_card(card: Card) -> bytes:

@@ -19,7 +19,7 @@ from windlass_job.shards import compressing
 from windlass_job.shards.folder import FileDamaged, Folder
 from windlass_job.shards.naming import make_stored_name
 from windlass_job.shards.sources import choose_source
-from windlass_job.shards.told import REFUSED_NAME, UNREADABLE, Told
+from windlass_job.shards.told import REFUSED_NAME, TOO_LONG, UNREADABLE, Told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,14 +170,21 @@ def _write_all(
             except OSError as error:
                 if error.errno in disk.NO_SPACE or error.errno == errno.EFBIG:
                     raise ExtractFailed("no space is left in {}".format(disk.as_text(target)), is_full=True)
-                done.told.add(IN_THE_WAY if error.errno in _BLOCKED else UNREADABLE, item[0])
+                done.told.add(_KINDS.get(error.errno or 0, UNREADABLE), item[0])
             progress(done.files + done.kept, done.bytes)
     finally:
         place.close()
     return done
 
 
-_BLOCKED = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY)
+_KINDS = {
+    errno.ENAMETOOLONG: TOO_LONG,
+    errno.ELOOP: IN_THE_WAY,
+    errno.ENOTDIR: IN_THE_WAY,
+    errno.EISDIR: IN_THE_WAY,
+    errno.EEXIST: IN_THE_WAY,
+    errno.ENOTEMPTY: IN_THE_WAY,
+}
 
 
 def _write_one(item: "Item", place: "_Place", force: bool, done: Extracted) -> None:

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from windlass_job import disk
 from windlass_job.shards import claiming, compressing, cutting, layouts
-from windlass_job.shards.card import CARD, Card, Shard, save_card
+from windlass_job.shards.card import CARD, Card, Shard, keep_modes, save_card
 from windlass_job.shards.cutting import Plan
 from windlass_job.shards.deltas import Delta
 from windlass_job.shards.folder import Folder
@@ -369,6 +369,7 @@ def _finish(
         raise PackFailed("no file of {} can be read".format(disk.as_text(packing.source.path)))
     if before is not None and packing.is_replacing:
         claiming.check_readers(before.card.name, readers)  # packing takes long
+    keep_modes(folder, made)
     save_card(card, folder)
     _remove_strays(card, folder)
     return Packed(card, packing, made, writer.kept)

@@ -6,7 +6,7 @@ import os
 from windlass_job import disk
 from windlass_job.shards import told as words
 from windlass_job.shards.naming import name_below
-from windlass_job.shards.sorting import Sorter
+from windlass_job.shards.sorting import LARGEST_RUN, Sorter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +21,19 @@ MOST_LABELS = 100000  # more than that are numbers or sentences: they stay a col
 class Rows:
     """`add` all, `settle` once; then `labels` is true, and they can be iterated once."""
 
-    def __init__(self, scratch: "Optional[bytes]", outside: bool = False, refused: str = words.REFUSED_NAME) -> None:
+    def __init__(
+        self,
+        scratch: "Optional[bytes]",
+        outside: bool = False,
+        refused: str = words.REFUSED_NAME,
+        largest_run: int = LARGEST_RUN,
+    ) -> None:
         """outside: also files that do not lie below the base of their paths. refused: as what others are told."""
         self._scratch = scratch
         self._outside = outside
         self._refused = refused
-        self._sorter = Sorter(scratch)
+        self._largest_run = largest_run
+        self._sorter = Sorter(scratch, largest_run)
         self.labels = set()  # type: set[str]
         self.columns = ()  # type: Tuple[str, ...]
 
@@ -46,7 +53,7 @@ class Rows:
 
     def settle(self, told: "Told", is_there: "Callable[[bytes], bool]") -> None:
         """Of several rows about one file the last stays, and none without a file: their labels are no classes."""
-        kept = Sorter(self._scratch)
+        kept = Sorter(self._scratch, self._largest_run)
         before = None  # type: Optional[Tuple[bytes, bytes]]
         for record in self._sorter.iterate():
             if before is not None:

@@ -15,6 +15,7 @@ from windlass_job.shards.layouts import number_classes
 from windlass_job.shards.naming import name_below
 from windlass_job.shards.readers import FileReader
 from windlass_job.shards.rows import Rows
+from windlass_job.shards.sorting import LARGEST_RUN
 from windlass_job.shards.table_rows import TableUnreadable
 from windlass_job.shards.tables import Table, is_table
 from windlass_job.shards.walking import NoFolder, walk
@@ -199,10 +200,12 @@ class RowSource:
 
     is_sequential = False
 
-    def __init__(self, path: bytes, outside: bool = False) -> None:
+    def __init__(self, path: bytes, outside: bool = False, largest_run: int = LARGEST_RUN) -> None:
+        """largest_run: so many rows are held in memory."""
         self.path = os.path.abspath(path)
         self._base = os.path.dirname(self.path)
         self._outside = outside
+        self._largest_run = largest_run
         self.classes = ()  # type: Tuple[str, ...]
         self.columns = ()  # type: Tuple[str, ...]
         self.words = "the files named in " + disk.as_text(os.path.basename(self.path))
@@ -211,7 +214,7 @@ class RowSource:
         return FileReader(self._base)
 
     def iterate(self, told: "Told", known: "Tuple[str, ...]", scratch: "Optional[bytes]" = None) -> "Iterator[Batch]":
-        rows = Rows(scratch, self._outside, words.OUTSIDE)
+        rows = Rows(scratch, self._outside, words.OUTSIDE, self._largest_run)
         self._fill(rows, told)
         rows.settle(told, self._is_there)
         self.columns = rows.columns

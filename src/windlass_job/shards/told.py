@@ -16,6 +16,7 @@ VANISHED = "files that vanished meanwhile"
 CHANGED = "files that changed while they were read, packed as they were read"
 RESTLESS = "files that did not keep still, left out"
 REFUSED_NAME = "names that lead out of the folder, left out"
+TOO_LONG = "names too long for this file system, left out"
 LINK_INSIDE = "links in the archive, left out"
 TABLE_INSIDE = "tables of metadata in the archive, packed as files: unpacked, their columns would be read"
 UNREAD_TABLE = "tables of metadata in Parquet, left out: only metadata.csv and metadata.jsonl become columns"
@@ -39,6 +40,7 @@ _ONE = {
     CHANGED: "file that changed while it was read, packed as it was read",
     RESTLESS: "file that did not keep still, left out",
     REFUSED_NAME: "name that leads out of the folder, left out",
+    TOO_LONG: "name too long for this file system, left out",
     LINK_INSIDE: "link in the archive, left out",
     TABLE_INSIDE: "table of metadata in the archive, packed as a file: unpacked, its columns would be read",
     UNREAD_TABLE: "table of metadata in Parquet, left out: only metadata.csv and metadata.jsonl become columns",
@@ -52,7 +54,7 @@ _ONE = {
     DOCUMENTATION: "file for people beside the folders of classes, left out",
     BESIDE_CLASSES: "file beside the folders of classes: packed, without a class",
 }
-_FAULTS = (UNREADABLE, DAMAGED, RESTLESS, LOST_LINK)  # files that should be there, and are not
+_FAULTS = (UNREADABLE, TOO_LONG, DAMAGED, RESTLESS, LOST_LINK)  # files that should be there, and are not
 _EXAMPLES = 5
 
 
@@ -93,5 +95,8 @@ class Told:
 
 def find_faults(lines: "Iterable[str]") -> "List[str]":
     """Of the lines that `make_lines` made those about files that should have been taken along."""
-    kinds = _FAULTS + tuple(_ONE[kind] for kind in _FAULTS)
-    return [line for line in lines if any(" {}: ".format(kind) in line for kind in kinds)]
+    return [line for line in lines if is_about(line, *_FAULTS)]
+
+
+def is_about(line: str, *kinds: str) -> bool:
+    return any(" {}: ".format(words) in line for kind in kinds for words in (kind, _ONE.get(kind, kind)))

@@ -1,6 +1,6 @@
 """Where each data set of a job is read: decided by its size and by what every node has. Values in, values out."""
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from windlass_job.staging.laying import FILE, FOLDER, PACKED
 from windlass_job.staging.sources import Source
@@ -26,6 +26,8 @@ Room = NamedTuple(
         ("is_node_for_data_only", bool),  # no programs may run there
         ("is_memory_for_data_only", bool),
         ("is_node_in_memory", bool),  # what should be a disk is none
+        ("node_taken", int),  # by what was chosen before
+        ("memory_taken", int),
     ],
 )
 
@@ -44,7 +46,7 @@ def find_room(reports: List[Dict[str, Any]]) -> Room:
     roots = [one for report in reports for one in report["roots"] if one["path"] == root]
     memories = [report["shm"] or {} for report in reports]
     closed = [any(one.get("no_programs") for one in found) for found in (roots, memories)]
-    return Room(root, free, min(shm), min(left) if left else None, closed[0], closed[1], in_memory)
+    return Room(root, free, min(shm), min(left) if left else None, closed[0], closed[1], in_memory, 0, 0)
 
 
 def _find_root(roots: List[List[Dict[str, Any]]]) -> Tuple[Optional[str], int, bool]:
@@ -57,6 +59,24 @@ def _find_root(roots: List[List[Dict[str, Any]]]) -> Tuple[Optional[str], int, b
             # Where /tmp is memory it is worth no more than memory.
             return one["path"], 0 if in_memory else min(other["free"] for other in known), in_memory
     return None, 0, False
+
+
+def choose_all(
+    wants: Sequence[Want], sources: Mapping[str, Source], room: Room, limits: Tuple[float, float]
+) -> Tuple[List[Tuple[Want, Choice]], Room]:
+    """They share the room; what is left of it too. First comes what must be copied, then what the run file says."""
+    choices = {}
+    for want in sorted(wants, key=lambda one: (not one.extract, one.stage == AUTO)):
+        source = sources[want.name]
+        choices[want.name] = choice = choose(want, source, room, limits)
+        room = _take(room, choice.place, _count_need(want, source))
+    return [(want, choices[want.name]) for want in wants], room
+
+
+def _take(room: Room, place: str, need: int) -> Room:
+    if place == NODE:
+        return room._replace(node_taken=room.node_taken + need)
+    return room._replace(memory_taken=room.memory_taken + need) if place == MEMORY else room
 
 
 def choose(want: Want, source: Source, room: Room, limits: Tuple[float, float]) -> Choice:
@@ -74,7 +94,7 @@ def choose(want: Want, source: Source, room: Room, limits: Tuple[float, float]) 
         problem = _find_problem(want.stage, want, source, room)
         choice = Choice(SHARED, problem) if problem else Choice(want.stage, None)
     if want.extract and choice.place == SHARED:
-        free = "memory only" if room.is_node_in_memory else "{} free".format(tell_size(room.node_free))
+        free = "memory only" if room.is_node_in_memory else tell_free(room.node_free, room.node_taken)
         why = choice.note or "{} is too large for {} on a node".format(told, free)
         raise CannotExtract("data.{} cannot be extracted on the nodes: {}".format(want.name, why))
     if choice.note:
@@ -90,8 +110,7 @@ def _choose_by_size(want: Want, source: Source, room: Room, limits: Tuple[float,
         return Choice(SHARED, "a folder of so many files is not copied (`windlass data send` packs it)")
     in_memory, on_node = limits
     need = _count_need(want, source)
-    left = room.memory_left
-    if need <= in_memory and left is not None and need <= left * AUTO_MEMORY_SHARE and need <= room.shm_free:
+    if need <= in_memory and has_memory(room, need):
         return Choice(MEMORY, None)
     if need <= on_node:
         problem = _find_problem(NODE, want, source, room)
@@ -107,21 +126,37 @@ def _find_problem(stage: str, want: Want, source: Source, room: Room) -> Optiona
             return "the nodes have no disk of their own that all of them know by the same path"
         if room.is_node_in_memory:
             return '{} of the nodes is memory and no disk (stage = "memory" uses /dev/shm)'.format(room.node_root)
-        if need > room.node_free * DISK_SHARE:
-            words = "{} needs {}, and {} has {} free"
-            return words.format(told, tell_size(need), room.node_root, tell_size(room.node_free))
+        if not has_disk(room, need):
+            words = "{} needs {}, and {} has {}"
+            return words.format(told, tell_size(need), room.node_root, tell_free(room.node_free, room.node_taken))
         return None
-    if need > room.shm_free:
-        return "{} needs {}, and /dev/shm has {} free".format(told, tell_size(need), tell_size(room.shm_free))
-    if room.memory_left is not None and need > room.memory_left * MEMORY_SHARE:
-        words = "{} needs {}, and of the job's memory {} are left"
-        return words.format(told, tell_size(need), tell_size(room.memory_left))
+    taken = room.memory_taken
+    if need + taken > room.shm_free:
+        return "{} needs {}, and /dev/shm has {}".format(told, tell_size(need), tell_free(room.shm_free, taken))
+    if room.memory_left is not None and need + taken > room.memory_left * MEMORY_SHARE:
+        words = "{} needs {}, and of the job's memory {}"
+        return words.format(told, tell_size(need), tell_free(room.memory_left, taken, "are left"))
     return None
 
 
+def has_disk(room: Room, need: int) -> bool:
+    return need + room.node_taken <= room.node_free * DISK_SHARE
+
+
+def has_memory(room: Room, need: int) -> bool:
+    """So much that we may choose it ourselves. All shares are of the whole room: of what is left they would add up."""
+    used, left = need + room.memory_taken, room.memory_left
+    return left is not None and used <= left * AUTO_MEMORY_SHARE and used <= room.shm_free
+
+
+def tell_free(free: int, taken: int, word: str = "free") -> str:
+    told = "{} {}".format(tell_size(free), word)
+    return "{}, {} of them for other data".format(told, tell_size(taken)) if taken else told
+
+
 def _count_need(want: Want, source: Source) -> int:
-    """Bytes on a node; of what is not known nothing is asked."""
-    if not want.extract:
+    """Bytes on a node; of what is not known nothing is asked. A folder's files are plain already."""
+    if not want.extract or source.kind == FOLDER:
         return source.bytes or 0
     least = int((source.bytes or 0) * UNPACKED)
     return least if source.unpacked is None else max(least, (source.bytes or 0) + source.unpacked)

@@ -111,9 +111,9 @@ class Staging:
         reports = self._gather(is_over)
         room = choosing.find_room(reports)
         limits = (float(self._plan["memory_bytes"]), float(self._plan["node_bytes"]))
+        choices, room = choosing.choose_all(wants, sources, room, limits)
         chosen = []
-        for want in wants:
-            choice = choosing.choose(want, sources[want.name], room, limits)
+        for want, choice in choices:
             if choice.note:
                 self._recorder.note(choice.note)
             if choice.place != SHARED:

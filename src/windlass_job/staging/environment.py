@@ -10,7 +10,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional
 from windlass_job import disk, wire
 from windlass_job.relocating import VERSION, replace_in_value
 from windlass_job.staging import choosing
-from windlass_job.staging.choosing import MEMORY, NODE, tell_size
+from windlass_job.staging.choosing import MEMORY, NODE, tell_free, tell_size
 from windlass_job.staging.laying import ENVIRONMENT, ENVIRONMENT_NAME
 from windlass_job.staging.sources import NotThere
 
@@ -41,15 +41,15 @@ def choose_place(packed: Packed, room: choosing.Room) -> str:
     problems = []
     if room.node_root is None or room.is_node_for_data_only:
         problems.append("the nodes have no disk of their own on which programs may run")
-    elif need <= room.node_free * choosing.DISK_SHARE:
+    elif choosing.has_disk(room, need):
         return NODE
     else:
-        problems.append("{} has {} free".format(room.node_root, tell_size(room.node_free)))
+        problems.append("{} has {}".format(room.node_root, tell_free(room.node_free, room.node_taken)))
     left = room.memory_left
     if not room.is_memory_for_data_only and left is not None:
-        if need <= room.shm_free and need <= left * choosing.AUTO_MEMORY_SHARE:
+        if choosing.has_memory(room, need):
             return MEMORY
-        problems.append("of the job's memory {} are left".format(tell_size(left)))
+        problems.append("of the job's memory {}".format(tell_free(left, room.memory_taken, "are left")))
     raise NotThere("{}; {}".format(told, ", and ".join(problems)))
 
 

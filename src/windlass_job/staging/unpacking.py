@@ -20,7 +20,7 @@ def is_archive(path: str) -> bool:
 def unpack(path: bytes, target: bytes, is_over: IsOver) -> List[str]:
     """A packed data set that lies whole on this node, or an archive; what was left out. May raise OSError."""
     from windlass_job.shards import extracting  # most jobs never need it
-    from windlass_job.shards.told import UNREADABLE
+    from windlass_job.shards.told import TOO_LONG, UNREADABLE
 
     def heed(files: int, size: int) -> None:
         _heed(is_over)
@@ -36,7 +36,7 @@ def unpack(path: bytes, target: bytes, is_over: IsOver) -> List[str]:
         words = "{} names come more than once with other content, and only one file of a name can be there: {}"
         shown = ", ".join(done.told.examples[extracting.DIFFERS])
         raise OSError(words.format(done.told.counts[extracting.DIFFERS], shown))
-    if UNREADABLE in done.told.counts:
+    if UNREADABLE in done.told.counts or TOO_LONG in done.told.counts:
         raise OSError("; ".join(done.told.make_lines()))
     return list(done.told.make_lines())
 

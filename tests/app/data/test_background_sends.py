@@ -12,7 +12,7 @@ import pytest
 from tests.app.transfers import make_files, open_site, read_set
 from tests.cluster.cluster import wait_until
 from tests.conftest import Places
-from windlass.app.data.background_sends import find_send, list_sends, start, stop
+from windlass.app.data.background_sends import Pace, find_send, list_sends, start, stop
 from windlass.app.data.sending import SendOptions
 from windlass.core.site import Site
 from windlass.edges.folders import find_folders
@@ -140,6 +140,16 @@ def test_one_that_fails_says_why(site: Site, tmp_path: Path) -> None:
         assert "there is no" in find_send(session, job.id).message
         with pytest.raises(NotFound):
             find_send(session, "../../etc")
+
+
+def test_the_rate_is_that_of_late_and_forgets_what_was_there_before_a_cut() -> None:
+    pace = Pace(100.0)
+    assert pace.measure(100.0, 0) is None
+
+    rates = [pace.measure(101.0 + second, 10**9 + 500 * second) for second in range(60)]
+
+    assert rates[0] == 10**9
+    assert rates[-1] == 500
 
 
 def _make_endless(source: Path) -> None:

@@ -1,5 +1,6 @@
 """The data sets of a site: listed, named, shared and removed, on real folders and over a real sshd."""
 
+import json
 import os
 import stat
 from collections.abc import Iterator
@@ -258,6 +259,39 @@ def test_a_set_that_a_running_job_reads_is_not_removed(session: Session, here: S
     (run / "status.json").write_text('{"state": "done"}')
 
     assert look_before_removing(session, here, "pets").files == 8
+
+
+@pytest.mark.parametrize(
+    ("read", "is_refused"),
+    [
+        ("$DATA_TOP/data/pets", True),
+        ("${DATA_TOP}/data/../data/pets/", True),
+        ("~/data/pets", True),
+        ("$DATA_TOP/link/pets", True),  # of a folder above
+        ("$DATA_TOP/data/pets/shard-00000.tar", True),
+        ("$DATA_TOP/data", True),
+        ("$DATA_TOP/data/pets-2", False),
+        ("$NOT_SET_HERE/data/pets", False),
+        ("data/pets", False),  # of a project
+        ("\x00\ud800", False),
+    ],
+)
+def test_a_set_that_a_run_names_by_another_path_is_not_removed(
+    session: Session, here: Site, data: Path, monkeypatch: pytest.MonkeyPatch, read: str, is_refused: bool
+) -> None:
+    (data.parent / "link").symlink_to("data")
+    monkeypatch.setenv("DATA_TOP", str(data.parent))
+    monkeypatch.setenv("HOME", str(data.parent))
+    run = data.parent / "runs" / "train-abcde"
+    run.mkdir(parents=True)
+    (run / "plan.json").write_text(json.dumps({"data": [{"name": "x", "source": read, "path": read}]}))
+    (run / "status.json").write_text('{"state": "running"}')
+
+    if is_refused:
+        with pytest.raises(DataInUse, match="train-abcde"):
+            look_before_removing(session, here, "pets")
+    else:
+        assert look_before_removing(session, here, "pets").files == 8
 
 
 def list_modes(folder: Path) -> dict[str, int]:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ _PROGRESS = "progress.json"
 _LOG = "log"
 _LOCK = "lock"
 _TELL_S = 1.0
+_UPDATES = 30  # that the rate is taken of: half a minute
 _STOP_S = 10.0
 _START_S = 60.0  # a laptop that is busy takes its time; one that does not start in this does not start
 _KEPT = 20  # sendings that are over and still listed
@@ -52,7 +54,7 @@ class Progress:
     state: str = "running"
     done_bytes: int = 0
     total_bytes: int = 0
-    rate: float | None = None  # bytes a second since it began
+    rate: float | None = None  # bytes a second, lately
     message: str = ""
 
 
@@ -178,10 +180,22 @@ def _raise_stopped(*_: object) -> None:
     raise _Stopped
 
 
+class Pace:
+    """Bytes a second over the last updates: what is there from before a cut counts at once, and is not sent."""
+
+    def __init__(self, now: float) -> None:
+        self._seen = deque([(now, 0)], maxlen=_UPDATES)
+
+    def measure(self, now: float, done: int) -> float | None:
+        since, before = self._seen[0]
+        self._seen.append((now, done))
+        return (done - before) / (now - since) if now > since else None
+
+
 class _Writer:
     def __init__(self, folder: Path) -> None:
         self._path = folder / _PROGRESS
-        self._started = time.monotonic()
+        self._pace = Pace(time.monotonic())
         self._last = 0.0
         self._now = Progress(pid=os.getpid())
         self._save()
@@ -191,7 +205,7 @@ class _Writer:
         if now - self._last < _TELL_S and done < total:
             return
         self._last = now
-        rate = done / (now - self._started) if now > self._started else None
+        rate = self._pace.measure(now, done)
         self._now = Progress(pid=os.getpid(), done_bytes=done, total_bytes=total, rate=rate)
         self._save()
 
@@ -235,11 +249,12 @@ def _load(folder: Path) -> Job | None:
         order = msgspec.json.decode((folder / _ORDER).read_bytes(), type=Order)
     except (OSError, msgspec.MsgspecError):
         return None
+    is_held = _is_held(folder)  # asked first: it may end at any moment, and says how before it lets go
     try:
         progress = msgspec.json.decode((folder / _PROGRESS).read_bytes(), type=Progress)
     except (OSError, msgspec.MsgspecError):
         progress = Progress()
-    if progress.state == "running" and not _is_held(folder):
+    if progress.state == "running" and not is_held:
         progress = replace(
             progress, state="failed", message="its process is gone; the same sending goes on where it was"
         )

@@ -1,5 +1,6 @@
 """`windlass data`: verify, extract, sample and convert."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -124,10 +125,18 @@ def extract(
         raise DataFailed(
             f"not all files of {what} are in {done.path} as they were packed",
             details=[make_printable(line) for line in done.told],
-            hint="name an empty folder, or add --force to write over what is there",
+            hint=_tell_way_on(done.told),
             done="all others are there",
         )
     return int(ExitCode.OK)
+
+
+def _tell_way_on(told: Sequence[str]) -> str:
+    from windlass_job.shards.told import TOO_LONG, is_about
+
+    if all(is_about(line, TOO_LONG) for line in told):
+        return "read those files packed, as windlass_job.data does: no folder there can hold such names"
+    return "name an empty folder, or add --force to write over what is there"
 
 
 @click.command("sample")

@@ -177,8 +177,7 @@ def share(
 ) -> None:
     """Let a group, or everybody at the site, read a data set.
 
-    By group, modes and the setgid bit. Changes that are sent later have the same modes.
-    After `data pack --on` look with --dry-run whether something is to be shared again.
+    By group, modes and the setgid bit. What is sent or packed into it later is shared too.
     Folders above it, up to the site's root, are opened for passing through only.
 
     \b
