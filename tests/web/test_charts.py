@@ -217,9 +217,10 @@ def test_runs_are_compared_by_a_plain_form(guest: House) -> None:
 def test_what_a_result_costs_is_told_in_core_hours_where_there_are_no_gpus(guest: House) -> None:
     size = Size(nodes=2, cores=64, gpus=0)
     guest.add(make_run("cpu", state=RunState.DONE, created=0.0, ended=9000.0, size=size))
-    moments = (100, "link_started", {}), (100, "command_started", {}), (3700, "link_ended", {"outcome": "done"})
+    ended: dict[str, object] = {"outcome": "done"}
+    events = make_events((100, "link_started", {}), (100, "command_started", {}), (3700, "link_ended", ended))
     plan = to_json(replace(PLAN, run_id="cpu", gpus_per_node=0))
-    guest.put("cpu", {"metrics/1.0.jsonl": make_metrics(100), "plan.json": plan, "events.jsonl": make_events(*moments)})
+    guest.put("cpu", {"metrics/1.0.jsonl": make_metrics(100), "plan.json": plan, "events.jsonl": events})
 
     text = guest.get("/compare?run=cpu").text
 
