@@ -22,6 +22,8 @@ from windlass.edges.folders import find_folders
 TITLE = "windlass dash"
 RUNS, LINES = 10_000, 1_000_000
 GPUS, EVERY_S, HOURS = 16, 10, 24
+HEAD_EVERY = 100  # rows, as the sampler does
+WIDE = 64  # nodes of the largest run
 IDLE_S = 20.0
 FIRST_PAGE = (
     "/",
@@ -77,7 +79,8 @@ def _measure(session: Session) -> list[Row]:
     house, thread = open_house(session)
     house.enter()
     house.put("charted", {"logs/45_1.out": _make_log(), "metrics/1.0.jsonl": _make_metrics(), **_make_gauges()})
-    rows = [*_measure_pages(house), *_measure_search(house), *_measure_charts(house), _measure_idle(house)]
+    rows = [*_measure_pages(house), *_measure_search(house), *_measure_charts(house)]
+    rows += [_measure_wide(house, live), _measure_idle(house)]
     house.server.should_exit = True
     house.watch.close()
     thread.join(5)
@@ -97,6 +100,22 @@ def _measure_pages(house: Any) -> list[Row]:
         spent = time_ms(lambda path=path: house.get(path), repeats=5)  # type: ignore[misc]
         rows.append(Row(what=f"{what}, {RUNS:,} runs", value=spent, budget=1000.0))
     return rows
+
+
+def _measure_wide(house: Any, record: Any) -> Row:
+    """Today looks for idle GPUs at every word that comes."""
+    wide = replace(record, run_id="wide", site="alpha", state=RunState.RUNNING, started=time.time() - 3600)
+    house.session.store.save(wide)  # at a site that is in no file: nobody judges that it is lost
+    gauges, spent = _make_gauges(nodes=WIDE), []
+    for turn in range(TURNS):
+        row = b"[%d, 1000%s]\n" % (time.time() + turn, b", 90, 60000, 400" * 4)
+        gauges = {path: content + row for path, content in gauges.items()}
+        house.put("wide", gauges)
+        begin = time.perf_counter()
+        house.get("/")
+        spent.append(1000 * (time.perf_counter() - begin))
+    what = f"Today, when each of {WIDE} nodes of a run that goes on told something new"
+    return Row(what=what, value=sorted(spent)[TURNS // 2], budget=1000.0)
 
 
 def _measure_search(house: Any) -> list[Row]:
@@ -194,14 +213,15 @@ def _make_metrics() -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def _make_gauges() -> dict[str, bytes]:
+def _make_gauges(nodes: int = GPUS // 4) -> dict[str, bytes]:
     per_node, begin = 4, time.time() - HOURS * 3600
     names = [f"gpu{number}.{what}" for number in range(per_node) for what in ("use", "memory_mb", "power_w")]
     files = {}
-    for node in range(GPUS // per_node):
+    for node in range(nodes):
         cards = [{"uuid": f"GPU-{node}-{number}", "memory_mb": 80_000} for number in range(per_node)]
-        lines = [json.dumps({"gauges": 2, "columns": ["t", "memory_mb", *names], "gpus": cards})]
+        head, lines = json.dumps({"gauges": 2, "columns": ["t", "memory_mb", *names], "gpus": cards}), []
         for at in range(HOURS * 3600 // EVERY_S):
+            lines += [head] if at % HEAD_EVERY == 0 else []
             lines.append(json.dumps([round(begin + at * EVERY_S, 1), 1000, *([90 + at % 9, 60_000, 400] * per_node)]))
         files[f"gauges/n{node}.jsonl"] = ("\n".join(lines) + "\n").encode()
     return files

@@ -121,9 +121,11 @@ def test_only_the_change_that_was_shown_is_written(places: Places, tmp_path: Pat
 
         file.write_text(file.read_text() + "# mine\n")
         with pytest.raises(UsageError, match="no longer the one that was shown"):
-            write_fix(session, record, why.mark)
+            write_fix(session, record, why.fix.mark)
         assert 'time = "1h"' in file.read_text()
 
-        write_fix(session, record, load_why(session, record).mark)
+        now = load_why(session, record).fix
+        assert now is not None
+        write_fix(session, record, now.mark)
         assert 'time = "4h"' in file.read_text()
         assert "# mine" in file.read_text()

@@ -156,6 +156,19 @@ def test_what_one_process_saw_another_uses(session: Session, queries: Callable[[
     assert look.seen == seen
 
 
+def test_who_looks_once_asks_a_site_no_more_often_than_its_file_says(
+    session: Session, queries: Callable[[], int], tmp_path: Path
+) -> None:
+    start(session, tmp_path, "sleep 100")
+    add_site("calm", f'extends = "{SITE}"\n[rules]\npoll_s = 600\n', session.folders)
+    now, asked = time.time(), queries()
+    session.store.keep("look:calm", Look(tried=now - 300, ended=now - 300, seen=now - 300))
+
+    look = look_around(session, ["calm"])["calm"]
+
+    assert (queries(), look.seen) == (asked, now - 300)
+
+
 def _look_together(barrier: object) -> None:
     with Session(folders=find_folders(os.environ), environ=os.environ) as other:
         other.site(SITE)

@@ -1,6 +1,7 @@
 """`windlass ps`: whose sites are asked, and what is said where there is nothing to list."""
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.conftest import Places
 from windlass.app.own_sites import find_own_sites, note_login
 from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
+from windlass.core.watching.looks import Look
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import add_site
 from windlass.edges.store import Store
@@ -51,6 +53,21 @@ def test_refresh_asks_a_site_with_runs(windlass: Windlass, asked: Path, places: 
     assert "narval was not read" in done.stderr
     assert "daint" not in done.stderr
     assert "narval" in asked.read_text()
+
+
+def test_a_site_that_wishes_rare_questions_is_not_asked_again_and_the_age_is_said(
+    windlass: Windlass, asked: Path, places: Places
+) -> None:
+    seen = time.time() - 50
+    with Store(places.state / "windlass.db") as store:
+        store.save(replace(DONE, site="daint", state=RunState.RUNNING))
+        store.keep("look:daint", Look(tried=seen, ended=seen, seen=seen))
+
+    done = windlass("ps")
+
+    assert not asked.exists(), asked.read_text()
+    assert "daint was asked 5" in done.stderr
+    assert "its site file has poll_s = 60" in done.stderr
 
 
 def test_sites_of_the_user_are_those_he_added_named_logged_in_to_or_has_runs_at(places: Places, tmp_path: Path) -> None:

@@ -139,6 +139,20 @@ def test_a_farm_is_one_of_the_list_however_many_pilots_it_has(store: Store) -> N
     assert {one.run_id for one in store.pilots(["lead"])} == {"lead", "p0", "p1", "p2"}
 
 
+def test_what_ended_since_a_time_is_found_however_long_ago_it_was_submitted(store: Store) -> None:
+    old = make_record("old", created=1.0, state=RunState.DONE, ended=900.0)
+    newer = [make_record(f"r-{n}", created=10.0 + n, state=RunState.DONE, ended=100.0) for n in range(20)]
+    unknown = make_record("unknown", created=2.0, updated=700.0, state=RunState.LOST)
+    pilot = make_record("pilot", created=3.0, state=RunState.DONE, ended=950.0, farm="old")
+    store.save_many([old, *newer, unknown, pilot, make_record("live", updated=990.0)])
+
+    assert [one.run_id for one in store.ended_since(500.0, limit=9)] == ["old", "unknown"]
+    assert [one.run_id for one in store.ended_since(500.0, limit=1)] == ["old"]
+
+    store.save(make_record("old", created=1.0))
+    assert [one.run_id for one in store.ended_since(500.0, limit=9)] == ["unknown"]
+
+
 def test_a_deleted_run_is_gone(store: Store) -> None:
     store.save(RECORD)
 

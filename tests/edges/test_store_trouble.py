@@ -290,6 +290,25 @@ def test_pilots_of_an_older_file_are_known_as_such(tmp_path: Path) -> None:
     assert found == [("bad", None), ("lead", "lead"), ("pilot", "lead")]
 
 
+def test_ends_of_runs_of_an_older_file_are_known(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "db", isolation_level=None)
+    migrate(connection, MIGRATIONS[:2])
+    told = (
+        ("ended", "done", '{"ended": 5.0}'),
+        ("lost", "lost", "{}"),
+        ("live", "running", "{}"),
+        ("bad", "done", "?"),
+    )
+    for name, state, content in told:
+        row = (name, name, "alpha", state, 1.0, 2.0, content.encode())
+        connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", row)
+
+    migrate(connection)
+
+    found = connection.execute("SELECT run_id, ended FROM runs ORDER BY run_id").fetchall()
+    assert found == [("bad", None), ("ended", 5.0), ("live", None), ("lost", 2.0)]
+
+
 def test_a_migration_keeps_what_is_there(tmp_path: Path) -> None:
     with Store(tmp_path / "db") as store:
         store.save(RECORD)

@@ -1,6 +1,7 @@
-"""The real thing in a terminal of 80 by 24: a pocket run is watched, cancelled by keys, and the terminal left clean."""
+"""The real thing in a terminal of 80 by 24, here and by ssh: a run watched and cancelled, the terminal left clean."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Places
+from tests.edges.sshd import run_sshd
 
 pytestmark = [
     pytest.mark.slow,
@@ -46,13 +48,27 @@ def wait_for(tmux: list[str], *words: str, gone: str | None = None) -> str:
 
 
 def test_a_run_is_watched_and_cancelled_and_the_terminal_left_clean(tmux: list[str], tmp_path: Path) -> None:
+    watch_and_cancel(tmux, tmp_path, f"{WINDLASS} top")
+
+
+def test_the_same_through_ssh(tmux: list[str], tmp_path: Path, places: Places) -> None:
+    """A real sshd with a terminal of its own, and the size of ours."""
+    there = {**places.env, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in there.items()]
+    (tmp_path / "there.sh").write_text("\n".join([*lines, f"exec {WINDLASS} top"]) + "\n")
+    with run_sshd(tmp_path / "sshd") as server:
+        watch_and_cancel(tmux, tmp_path, f"ssh -tt -F {server.config} site sh {tmp_path}/there.sh")
+        assert server.count_logins() == 1
+
+
+def watch_and_cancel(tmux: list[str], tmp_path: Path, top: str) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "train.sh").write_text("for i in $(seq 1000); do echo step $i of many; sleep 0.5; done\n")
     (project / "windlass.toml").write_text('[run]\nname = "slow"\ncommand = "sh train.sh"\n[resources]\ntime = "10m"\n')
     subprocess.run([*WINDLASS.split(), "run", "--detach"], cwd=project, check=True, capture_output=True)
 
-    press(tmux, f"{WINDLASS} top; echo left with $?", "Enter")
+    press(tmux, f"{top}; echo left with $?", "Enter")
     wait_for(tmux, "1 running", "slow-", "step 3 of many", "following")
     press(tmux, "c")
     wait_for(tmux, "Cancel slow-", "y yes, cancel it")

@@ -12,6 +12,7 @@ from tests.builders import PLAN
 from tests.web.house import House, make_events, make_run
 from windlass.core.codec import to_json
 from windlass.core.record import RunState
+from windlass.core.size import Size
 
 EVIL = '"><script>alert(1)</script>'
 
@@ -209,6 +210,23 @@ def test_runs_are_compared_by_a_plain_form(guest: House) -> None:
     assert ET.fromstring(guest.get("/compare.svg?run=one&run=two").text) is not None
     assert guest.get("/compare.csv?run=one&run=two").text.splitlines()[101].startswith("two,0,")
     assert "tells no <code>samples</code>" in guest.get("/compare?run=one&x=samples").text
+    assert "GPU-hours until then" in text
+    assert "Core-hours" not in text
+
+
+def test_what_a_result_costs_is_told_in_core_hours_where_there_are_no_gpus(guest: House) -> None:
+    size = Size(nodes=2, cores=64, gpus=0)
+    guest.add(make_run("cpu", state=RunState.DONE, created=0.0, ended=9000.0, size=size))
+    ended: dict[str, object] = {"outcome": "done"}
+    events = make_events((100, "link_started", {}), (100, "command_started", {}), (3700, "link_ended", ended))
+    plan = to_json(replace(PLAN, run_id="cpu", gpus_per_node=0))
+    guest.put("cpu", {"metrics/1.0.jsonl": make_metrics(100), "plan.json": plan, "events.jsonl": events})
+
+    text = guest.get("/compare?run=cpu").text
+
+    assert "GPU-hours" not in text
+    assert "Core-hours in all" in text
+    assert '<td class="number">64</td>' in text
 
 
 @pytest.mark.parametrize("query", ["", "run=nobody", "run=bare", "run=bare&x=nonsense&best=x&metric=%00"])

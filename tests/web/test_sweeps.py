@@ -52,6 +52,21 @@ def test_a_picture_leads_to_its_table(guest: House) -> None:
     assert guest.get(f"/sweeps/{SWEEP}").text.count('<a href="#trials">') == 2
 
 
+def test_lines_lead_to_rows_and_rows_to_lines(guest: House) -> None:
+    seen = make_sweep(1.0)
+    many = tuple(replace(seen.trials[1], number=number, last_line="") for number in range(300))
+    save_seen(guest.session.folders, replace(seen, trials=many))
+
+    text = guest.get(f"/sweeps/{SWEEP}").text
+
+    assert text.count('<svg class="parallel"') == 1
+    for number in (0, 199):
+        assert text.count(f'href="#strand-{number}"') == text.count(f'id="strand-{number}"') == 1
+        assert f'href="#trial-{number}" class="strand"' in text
+    assert "strand-200" not in text  # which is not in the table: a line that leads nowhere
+    assert "<title>trial 200:" in text
+
+
 def test_trials_that_were_stopped_are_among_all_trials(guest: House) -> None:
     seen = make_sweep(1.0)
     best = seen.best

@@ -1,12 +1,13 @@
-"""A diagnosis's patch as a change of the project's windlass.toml: shown as a diff, written when asked."""
+"""A diagnosis's patch, or advice, as a change of the project's windlass.toml: shown as a diff, written when asked."""
 
 import difflib
+import hashlib
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windlass.core.finding import Setting
+from windlass.core.finding import Advice, Setting
 from windlass.core.record import RunRecord, RunState
 from windlass.core.toml.patching import apply_settings, drop_lower
 from windlass.core.toml.run_file import read_run
@@ -23,6 +24,11 @@ class Fix:
     after: str
     next_command: str  # once it is written
     kept: tuple[str, ...] = ()  # keys that ask for more already than the fix would
+
+    @property
+    def mark(self) -> str:
+        """Of exactly this change."""
+        return hashlib.sha256("\0".join((str(self.path), self.before, self.after)).encode()).hexdigest()
 
     @property
     def diff(self) -> str:
@@ -56,6 +62,11 @@ def make_fix(record: RunRecord, patch: Sequence[Setting], *, may_lower: bool = F
     return Fix(path=path, before=before, after=after, next_command=make_next_command(record), kept=kept)
 
 
+def make_fix_of_advice(record: RunRecord, advice: Sequence[Advice]) -> Fix | None:
+    """All of it as one change."""
+    return make_fix(record, [setting for one in advice for setting in one.patch], may_lower=True)
+
+
 def _makes_worse(before: str, after: str) -> bool:
     """A problem that was not there, such as a notice longer than the job."""
     old, new = (read_run(tomllib.loads(text)) for text in (before, after))
@@ -69,6 +80,16 @@ def apply_fix(fix: Fix) -> None:
     content = fix.path.read_bytes()
     mark = b"\xef\xbb\xbf" if content.startswith(b"\xef\xbb\xbf") else b""
     save_file(fix.path, mark + fix.after.encode(), mode=None)
+
+
+def apply_seen_fix(fix: Fix | None, mark: str, *, hint: str) -> Fix:
+    """mark: of what somebody has seen and agreed to; anything else is refused."""
+    if fix is None or not fix.diff or fix.mark != mark:
+        raise UsageError(
+            "the change is no longer the one that was shown", hint=hint, done="windlass.toml was left as it is"
+        )
+    apply_fix(fix)
+    return fix
 
 
 def make_next_command(record: RunRecord) -> str:

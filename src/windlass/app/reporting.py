@@ -7,7 +7,7 @@ from pathlib import Path
 
 from windlass.advice import advise
 from windlass.app.examining import load_job
-from windlass.app.mending import Fix, make_fix
+from windlass.app.mending import Fix, make_fix_of_advice
 from windlass.app.refreshing import refresh_site
 from windlass.app.run_folder import ask_for_list, ask_for_part, ask_for_plan, is_gone, read_names, read_plan, read_text
 from windlass.app.session import Session
@@ -57,14 +57,13 @@ def report_run(session: Session, record: RunRecord) -> Report:
     payoffs = find_payoffs(summary, session.store.kept_below(key, kind=Kept, limit=_MOST_COMPARED))
     if record.state.is_final and advice:
         session.store.keep(key + record.run_id, make_kept(summary, advice))
-    settings = [setting for one in advice for setting in one.patch]
     return Report(
         record=record,
         usage=usage,
         summary=summary,
         advice=advice,
         payoffs=payoffs,
-        fix=make_fix(record, settings, may_lower=True),
+        fix=make_fix_of_advice(record, advice),
     )
 
 

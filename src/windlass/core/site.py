@@ -209,7 +209,7 @@ class Rules:
     min_job_time: timedelta | None = None  # shorter jobs are unwelcome
     cuts_to_fit: bool = False  # what is not there is left out, with a word: for trying things out
     slurm_mail: bool | None = None  # mail that Slurm sends (--mail-user) arrives; unknown: it is not asked for
-    poll_s: int = 30  # seconds between two questions to Slurm
+    poll_s: int = 30  # seconds between two questions to Slurm; up to 30, who looks once (`ps`) may ask after 10
     interactive: bool | None = None  # jobs that one types into are welcome: a shell, a notebook
     max_nodes_interactive: int | None = None  # of such a job, also by salloc
     login_services: bool | None = None  # small servers such as TensorBoard may run on login nodes

@@ -5,8 +5,11 @@ import select
 import socket
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 ADDRESS = "127.0.0.1"
+_TABLE = Path("/proc/net/tcp")  # of Linux
+_LOOPBACK, _ESTABLISHED = "0100007F", "01"  # as the kernel writes them
 _BACKLOG = 64
 _REFUSED_S = 0.3  # a tunnel whose far end refuses closes the connection soon; if later, the page tells
 
@@ -76,6 +79,16 @@ def probe_page(port: int, path: str, *, token: str = "", timeout_s: float = 10.0
         return Seen(answer=Answer.CLOSED)
     finally:
         connection.close()
+
+
+def has_clients(port: int, *, table: Path = _TABLE) -> bool | None:
+    """Somebody is connected to this port, such as the tab of a browser; None where the kernel does not tell."""
+    try:
+        rows = [line.split() for line in table.read_text(encoding="ascii", errors="replace").splitlines()[1:]]
+    except OSError:
+        return None
+    end = f"{_LOOPBACK}:{port:04X}"
+    return any(row[1:2] == [end] and row[3:4] == [_ESTABLISHED] for row in rows)
 
 
 def _stays_open(port: int) -> bool:

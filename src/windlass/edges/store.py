@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from windlass.core.record import LIVE, RunRecord, RunState
-from windlass.edges.store_where import clean, make_where, make_where_of_heads
+from windlass.edges.store_where import HEADS, clean, make_where, make_where_of_heads
 from windlass.errors import NotFound, StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RunRecord)
 
 _SAVE = """
-INSERT INTO runs (run_id, name, site, state, created, updated, record, farm) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO runs (run_id, name, site, state, created, updated, record, farm, ended)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET name = excluded.name, site = excluded.site, state = excluded.state,
     created = excluded.created, updated = excluded.updated, record = excluded.record,
-    farm = excluded.farm
+    farm = excluded.farm, ended = excluded.ended
 """
 _RESUMED = "resumed "  # and the id of a run: when it was resumed last
 _LAST = """
@@ -128,6 +129,12 @@ class Store:
         where, values = make_where_of_heads(site, states, query)
         asked = f"SELECT record FROM runs WHERE {where} ORDER BY created DESC, run_id DESC LIMIT ? OFFSET ?"
         rows = self._read(asked, (*values, -1 if limit is None else limit, offset))
+        return tuple(record for row in rows if (record := self._decode(row[0])) is not None)
+
+    def ended_since(self, moment: float, *, limit: int) -> tuple[RunRecord, ...]:
+        """Those of `heads` that ended after it, the last one first; of an unknown end, when it was noticed."""
+        where = f"ended > ? AND {HEADS}"
+        rows = self._read(f"SELECT record FROM runs WHERE {where} ORDER BY ended DESC LIMIT ?", (moment, limit))
         return tuple(record for row in rows if (record := self._decode(row[0])) is not None)
 
     def pilots(self, farms: Sequence[str]) -> tuple[RunRecord, ...]:
@@ -362,7 +369,8 @@ def _make_row(record: RunRecord) -> tuple[Any, ...]:
     state = str(record.state)
     words = clean(record.run_id), clean(record.name), clean(record.site), state
     farm = clean(record.farm) if record.farm is not None else None
-    return (*words, record.created, record.updated, _encode(record), farm)
+    ended = (record.ended or record.updated) if record.state.is_final else None
+    return (*words, record.created, record.updated, _encode(record), farm, ended)
 
 
 def _encode(value: object) -> bytes:

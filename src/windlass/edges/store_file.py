@@ -34,10 +34,16 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE runs SET farm = json_extract(CAST(record AS TEXT), '$.farm') WHERE json_valid(CAST(record AS TEXT));
     CREATE INDEX runs_farm ON runs (farm) WHERE farm IS NOT NULL;
     """,
+    """
+    ALTER TABLE runs ADD COLUMN ended REAL;
+    UPDATE runs SET ended = coalesce(json_extract(CAST(record AS TEXT), '$.ended'), updated)
+        WHERE json_valid(CAST(record AS TEXT)) AND state NOT IN ('submitting', 'waiting', 'running');
+    CREATE INDEX runs_ended ON runs (ended) WHERE ended IS NOT NULL;
+    """,
 )
 # Asked of every file that is opened: SQLite's own checks do not know which tables belong in it.
 _PROBES = (
-    "SELECT run_id, name, site, state, created, updated, record, farm FROM runs LIMIT 0",
+    "SELECT run_id, name, site, state, created, updated, record, farm, ended FROM runs LIMIT 0",
     "SELECT key, time, value FROM kept LIMIT 0",
 )
 REFILL = "`windlass ps --refresh` fills it again from the sites"

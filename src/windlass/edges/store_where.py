@@ -6,7 +6,7 @@ from typing import Any
 from windlass.core.record import RunState
 
 # Not the pilots of a farm whose leading run is known.
-_HEADS = "(farm IS NULL OR farm = run_id OR farm NOT IN (SELECT run_id FROM runs))"
+HEADS = "(farm IS NULL OR farm = run_id OR farm NOT IN (SELECT run_id FROM runs))"
 
 
 def make_where(site: str | None, states: Sequence[RunState], name: str | None, query: str) -> tuple[str, list[Any]]:
@@ -33,7 +33,7 @@ def make_where_of_heads(site: str | None, states: Sequence[RunState], query: str
         pilot = f"SELECT 1 FROM runs AS pilot WHERE pilot.farm = runs.run_id AND pilot.state IN ({marks})"
         where += f" AND (state IN ({marks}) OR (farm = run_id AND EXISTS ({pilot})))"
         values += 2 * [str(state) for state in states]
-    return f"{where} AND {_HEADS}", values
+    return f"{where} AND {HEADS}", values
 
 
 def clean(text: str) -> str:

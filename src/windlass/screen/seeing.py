@@ -7,8 +7,6 @@ from windlass.app.watching.reading_runs import RunReader, RunSeen
 from windlass.app.watching.reading_today import load_today
 from windlass.app.watching.watch import Watch
 from windlass.core.efficiency.parts import make_gpu_parts
-from windlass.core.gauges.cutting import cut_end
-from windlass.core.gauges.nodes import summarise_node
 from windlass.core.watching.today import Today
 from windlass.errors import NotFound, WindlassError
 from windlass.screen.run_words import NOTHING, Measured
@@ -33,7 +31,7 @@ def see(watch: Watch, reader: RunReader, run_id: str | None) -> Shown:
         if run_id is None:
             return Shown(today=today)
         seen = reader.load(run_id)
-        measured = _measure(watch, seen)
+        measured = _measure(watch, reader, seen)
         return Shown(today=today, seen=seen, measured=measured, problem=_find_problem(watch, seen))
     except NotFound:  # removed meanwhile
         return Shown(today=today)
@@ -41,12 +39,12 @@ def see(watch: Watch, reader: RunReader, run_id: str | None) -> Shown:
         return Shown(today=today, problem=problem.message)
 
 
-def _measure(watch: Watch, seen: RunSeen) -> Measured:
+def _measure(watch: Watch, reader: RunReader, seen: RunSeen) -> Measured:
     files = [held for path, held in seen.index.files.items() if path.startswith(f"{wire.GAUGES}/")]
-    gauges = load_lately(watch.mirror, seen.record.run_id, seen.index)
+    run_id = seen.record.run_id
     return Measured(
-        nodes=tuple(summarise_node(node) for node in gauges.nodes),
-        gpus=make_gpu_parts(cut_end(gauges, _NOW_S)),
+        nodes=reader.load_gauges(run_id, seen.index),
+        gpus=make_gpu_parts(load_lately(watch.mirror, run_id, seen.index, seconds=_NOW_S)),
         when=max((held.mtime for held in files), default=None),
     )
 

@@ -19,6 +19,7 @@ from windlass.web.desk import Desk
 from windlass.web.door import Door, Keys
 from windlass.web.pages import (
     actions,
+    advice,
     budget,
     chain,
     charts,
@@ -58,6 +59,8 @@ def make_application(desk: Desk, *, keys: Keys, port: int) -> Door:
         _page("/runs/{run}/why", why.show, desk),
         _form("/runs/{run}/why/ask", why.ask, desk),
         _form("/runs/{run}/why/write", why.write, desk),
+        _page("/runs/{run}/advice", advice.show, desk),
+        _form("/runs/{run}/advice/write", advice.write, desk),
         _page("/runs/{run}/open/{kind}", services.show, desk),
         _form("/runs/{run}/open/{kind}", services.open_one, desk),
         _form("/runs/{run}/open/{kind}/close", services.close_one, desk),

@@ -5,7 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.core.gauges.lines import read_files, read_node
+from windlass.core.gauges.cutting import cut_end
+from windlass.core.gauges.lines import cut_text, read_files, read_node
 from windlass.core.gauges.series import NodeSeries, Series
 from windlass_job import wire
 
@@ -95,7 +96,27 @@ def test_a_mean_goes_by_time_because_rows_lie_further_apart_later() -> None:
     assert Series(times=(0, 10), values=(None, None)).mean is None
 
 
+@given(st.lists(st.integers(1, 60) | st.sampled_from(["head", "x", '{"gauges": 2, "colu', "[5"]), max_size=40))
+def test_the_last_part_of_a_file_tells_the_same_as_the_whole(steps: list[int | str]) -> None:
+    lines, now = [head("memory_mb", gpus=[CARD])], 100
+    for step in steps:
+        now += step if isinstance(step, int) else 0
+        lines.append(f"[{now}, {now % 7}]" if isinstance(step, int) else step.replace("head", lines[0]))
+    text = "\n".join(lines)
+
+    short = cut_text(text, 90)
+
+    assert cut_end(read_files({"n1.jsonl": short}), 90) == cut_end(read_files({"n1.jsonl": text}), 90)
+
+
+def test_the_last_part_of_a_file_is_short() -> None:
+    text = "\n".join([head("memory_mb"), *(f"[{10 * at}, 1]" for at in range(1, 5000))])
+
+    assert len(cut_text(text, 100).splitlines()) == 12
+    assert cut_text("no row at all", 100) == "no row at all"
+
+
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
-    read_files({"n1.jsonl": text, "data.1.0.jsonl": text})
+    read_files({"n1.jsonl": text, "n2.jsonl": cut_text(text, 10), "data.1.0.jsonl": text})
     read_files({"n1.jsonl": head("memory_mb", gpus=[CARD, 1]) + "\n" + text + "\n[1e999, 5]\n[1, 1e999]\n[true, 1]"})

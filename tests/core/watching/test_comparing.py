@@ -74,6 +74,15 @@ def test_a_result_costs_all_hours_but_those_of_waiting() -> None:
     assert measure_result(None, (), gpus=8, smaller=True).gpu_hours is None
 
 
+def test_a_result_without_gpus_costs_hours_of_cores() -> None:
+    result = measure_result(LOSS, LINKS, gpus=0, cores=64, smaller=True)
+
+    assert (result.gpu_hours, result.gpu_hours_to_best) == (None, None)
+    assert result.core_hours == pytest.approx(128)
+    assert result.core_hours_to_best == pytest.approx(64)
+    assert measure_result(LOSS, LINKS, gpus=8, smaller=True).core_hours is None
+
+
 @pytest.mark.parametrize(
     ("name", "is_small"),
     [

@@ -12,6 +12,7 @@ from windlass.core.watching.looks import (
     count_pause_s,
     end_badly,
     end_well,
+    hasten,
     is_due,
     stretch,
 )
@@ -32,6 +33,13 @@ def test_a_clock_that_was_set_back_keeps_nobody_waiting() -> None:
 @pytest.mark.parametrize(("poll_s", "pause_s"), [(1, LEAST_S), (10, 10), (60, 60)])
 def test_no_site_is_asked_more_often_than_every_ten_seconds(poll_s: float, pause_s: float) -> None:
     assert count_pause_s(poll_s, is_ours_alone=False) == pause_s
+
+
+@pytest.mark.parametrize(("pause_s", "at_once_s"), [(1, 1), (10, 10), (30, 10), (31, 31), (60, 60)])
+def test_who_looks_once_sees_newer_things_but_a_site_that_wishes_rare_questions_gets_them(
+    pause_s: float, at_once_s: float
+) -> None:
+    assert hasten(pause_s) == at_once_s
 
 
 def test_the_slurm_of_this_machine_may_be_asked_as_often_as_its_file_says() -> None:

@@ -22,6 +22,7 @@ PAGES = {
     "confirm": f"/runs/{MAIN}/cancel",
     "tensorboard": f"/runs/{MAIN}/open/tensorboard",
     "why": f"/runs/{BROKEN}/why",
+    "advice": f"/runs/{MAIN}/advice",
     "sites": "/sites",
     "site": f"/sites/{SITE}",
     "site-not-asked": "/sites/narval",

@@ -20,7 +20,7 @@ _WHERE = """() => {
           isSeen: box.width > 0 && box.right > 0 && box.bottom > 0 && box.top < innerHeight};
 }"""
 _REACHABLE = """() => [...document.querySelectorAll(
-  "a[href], button:not([disabled]), input:not([type=hidden]), select, [tabindex='0']")]
+  "a[href]:not([tabindex='-1']), button:not([disabled]), input:not([type=hidden]), select, [tabindex='0']")]
   .filter(one => one.checkVisibility()).map(one => [...document.querySelectorAll("*")].indexOf(one))"""
 _SHOW = "number => document.querySelectorAll('*')[number].outerHTML.slice(0, 200)"
 _MOST = 1500

@@ -14,7 +14,7 @@ from windlass.core.services.card import Card
 from windlass.core.services.shaping import Service, make_jupyter_command, shape_service
 from windlass.core.services.tunnels import Ports, Spot, check_host
 from windlass.core.toml.layers import Flag
-from windlass.edges.local_ports import Answer, Seen, probe_page
+from windlass.edges.local_ports import Answer, Seen, has_clients, probe_page
 from windlass.edges.tunnels import Tunnel
 from windlass.errors import ServiceFailed, UsageError
 
@@ -52,6 +52,7 @@ class Access:
         self._wanted, self._is_named = wanted or LOCAL_PORT, wanted is not None
         self._warned = ""
         self._run = ""
+        self._local: int | None = None
         self.token = ""
         self.card: Card | None = None
 
@@ -70,6 +71,7 @@ class Access:
         tunnel = open_tunnel(self._session, spot, Wish(ports=ports))
         if tunnel.local not in (ports.here, card.port):
             self._tell(f"port {ports.here} of this machine is taken: {tunnel.local} instead")
+        self._local = tunnel.local
         return tunnel
 
     def probe(self, local: int) -> Seen:
@@ -83,6 +85,10 @@ class Access:
             )
         is_good = seen.answer is Answer.PAGE and seen.status == 200
         return seen if is_good else replace(seen, answer=Answer.CLOSED)
+
+    def is_used(self) -> bool:
+        """A tab has it open, as far as one can see: it holds a connection to each kernel, also where it is hidden."""
+        return self._local is None or has_clients(self._local) is not False
 
     def look(self, record: RunRecord) -> None:
         """What the job warns of, told here too."""

@@ -21,7 +21,7 @@ Connect = Callable[[RunRecord, int | None], Tunnel | None]  # the port it had be
 class Keeper:
     """show: called when something answers, and again when the port is another. look: at every turn.
 
-    judge: as for `Holder`.
+    judge: as for `Holder`. is_attended: somebody uses what is kept open, and has not only forgotten it.
     """
 
     def __init__(
@@ -35,11 +35,13 @@ class Keeper:
         look: Callable[[RunRecord], None] = lambda record: None,
         probe: Callable[[int], Seen] = probe_port,
         judge: Callable[[Tunnel], None] = lambda tunnel: None,
+        is_attended: Callable[[], bool] = lambda: True,
         what: str = "the tunnel",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.record = record
         self._session, self._hear, self._look, self._sleep = session, hear, look, sleep
+        self._is_attended = is_attended
         self._has_looked = False
         self._told_problem = ""
         self._holder = Holder(
@@ -88,7 +90,8 @@ class Keeper:
             self._hear(update)
 
     def _turn(self, seconds: float) -> None:
-        attend(self._session, self.record)
+        if self._is_attended():
+            attend(self._session, self.record)
         if self.record.state is RunState.RUNNING:
             self._holder.turn()
         else:

@@ -43,6 +43,7 @@ def open_notebook(open_session: OpenSession, run: str, *, port: int | None = Non
             show=lambda seen, local: opened.show(access.make_address(local)),
             look=access.look,
             probe=access.probe,
+            is_attended=access.is_used,  # the page or program that keeps it open may do so for days
             sleep=opened.sleep,
         )
         _tell_end(session, keeper.keep())

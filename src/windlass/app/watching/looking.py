@@ -10,13 +10,13 @@ from windlass.app.submitting import is_being_sent
 from windlass.core.record import RunRecord, RunState
 from windlass.core.site import Site
 from windlass.core.watching.looks import (
-    LEAST_S,
     NEVER,
     Look,
     begin,
     count_pause_s,
     end_badly,
     end_well,
+    hasten,
     is_due,
 )
 from windlass.errors import WindlassError
@@ -52,7 +52,7 @@ def look_around(
     looks = {}
     for name in names:
         try:
-            pause_s = min(LEAST_S, find_pause_s(session, session.site(name)))
+            pause_s = hasten(find_pause_s(session, session.site(name)))
             looks[name] = look_at_site(session, name, pause_s=pause_s)
         except WindlassError as problem:
             looks[name] = _tell_bad_end(problem, load_look(session, name), session.clock())

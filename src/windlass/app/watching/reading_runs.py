@@ -12,7 +12,7 @@ from windlass.core.farm.folding import fold_pilots
 from windlass.core.gauges.nodes import summarise_node
 from windlass.core.gauges.series import NodeGauges
 from windlass.core.plan import Plan
-from windlass.core.record import RunRecord
+from windlass.core.record import RunRecord, RunState
 from windlass.core.snapshot import Manifest
 from windlass.core.watching.alarms import WatchedRun
 from windlass.core.watching.ansi import strip
@@ -51,6 +51,7 @@ class RunReader:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._metrics: dict[str, tuple[Reader, dict[str, tuple[int, int]]]] = {}
+        self._gauges: dict[str, tuple[object, tuple[NodeGauges, ...]]] = {}
 
     def load(self, word: str) -> RunSeen:
         """NotFound for a run that is not known."""
@@ -69,13 +70,16 @@ class RunReader:
         )
 
     def watch_run(self, record: RunRecord) -> WatchedRun:
-        """As far as alarms look at it."""
+        """As far as alarms look at it: at files only while it runs."""
+        attended = find_attended(self._watch.session, record)
+        if record.state is not RunState.RUNNING:
+            return WatchedRun(record=record, attended=attended)
         index = self._watch.mirror.load(record.run_id)
         logs = [held.mtime for path, held in index.files.items() if path.startswith(f"{wire.LOGS}/") and held.size]
         metrics = self.load_metrics(record.run_id, index)
         return WatchedRun(
             record=record,
-            attended=find_attended(self._watch.session, record),
+            attended=attended,
             log_changed=max(logs, default=None),
             gauges=self.load_gauges(record.run_id, index),
             metrics={name: metric.last for name, metric in metrics.items() if metric.last is not None},
@@ -96,8 +100,14 @@ class RunReader:
         return reader.metrics
 
     def load_gauges(self, run_id: str, index: Index) -> tuple[NodeGauges, ...]:
-        """In a few numbers for each node, of the last quarter of an hour."""
-        return tuple(summarise_node(node) for node in load_lately(self._watch.mirror, run_id, index).nodes)
+        """In a few numbers for each node, of the last quarter of an hour. Kept until a file has grown."""
+        files = index.files.items()
+        stamp = tuple(sorted((path, one.end, one.mark) for path, one in files if path.startswith(f"{wire.GAUGES}/")))
+        kept, gauges = self._gauges.get(run_id, (None, ()))
+        if kept != stamp:
+            gauges = tuple(summarise_node(node) for node in load_lately(self._watch.mirror, run_id, index).nodes)
+            self._gauges[run_id] = stamp, gauges
+        return gauges
 
     def load_code(self, run_id: str) -> Manifest | None:
         """What was sent of the project; None where that is not here."""

@@ -17,7 +17,7 @@ from windlass.core.watching.today import Today, Visits, make_today, visit
 from windlass.errors import DiskFull, StoreError, WindlassError
 
 _VISITS = "visits"
-_MOST_ENDED = 500  # among the newest runs
+_MOST_ENDED = 500  # the last ones
 _MOST_WATCHED = 300  # runs whose files are looked into for alarms
 _RECENT_S = 7 * 86_400.0
 _STOPPED = (RunState.OUT_OF_TIME, RunState.OUT_OF_BUDGET)  # which a resume goes on with
@@ -36,14 +36,14 @@ def load_today(watch: Watch, reader: RunReader, *, is_visit: bool = True) -> Tod
     session = watch.session
     now = session.clock()
     live = session.store.live_runs()
-    recent = session.store.heads(limit=_MOST_ENDED)
     visits = session.store.kept(_VISITS, kind=Visits) or Visits(last=now, before=now - 86_400, is_first=True)
     if is_visit:
         visits = _note_visit(session, visits, now)
+    recent = session.store.ended_since(min(visits.before, now - _RECENT_S), limit=_MOST_ENDED)
     looks = watch.looks({one.site for one in live})
     shown = [*live, *(one for one in recent if one.state in _STOPPED and _is_recent(one, now))]
     alarms = load_alarms(watch, reader, shown)
-    pilots = session.store.pilots([one.run_id for one in recent if one.farm])
+    pilots = session.store.pilots(sorted({one.farm for one in (*recent, *live) if one.farm}))
     runs = fold_pilots(list({one.run_id: one for one in (*recent, *pilots, *live)}.values()))
     return make_today(runs, alarms=alarms, looks=looks, visits=visits, now=now)
 

@@ -109,11 +109,19 @@ def _refresh(output: Output, session: Session, site_name: str | None) -> list[st
     if not names:
         return []
     from windlass.app.watching.looking import look_around
+    from windlass.core.units import format_seconds
+    from windlass.core.watching.looks import LEAST_S, USUAL_S
 
     looks = look_around(session, names)
+    now = session.clock()
     for name, look in looks.items():
         if look.problem is not None:
             output.tell(f"{name} was not asked: {look.problem}{f'; {look.hint}' if look.hint else ''}")
+            continue
+        poll_s = session.site(name).rules.poll_s
+        if look.seen is not None and look.is_older(LEAST_S, now) and poll_s > USUAL_S:
+            ago = format_seconds(now - look.seen)
+            output.tell(f"{name} was asked {ago} ago, and not again: its site file has poll_s = {poll_s}")
     return [name for name, look in looks.items() if look.problem is not None]
 
 

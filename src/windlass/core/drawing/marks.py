@@ -33,6 +33,21 @@ THEMES = {
     ),
 }
 
+_LIGHT, _DARK = THEMES["light"], THEMES["dark"]
+
+
+def _join(light: str, dark: str) -> str:
+    return f"light-dark({light}, {dark})"
+
+
+# Of a picture that is part of a page: the page says which.
+BOTH = Theme(
+    ground=_join(_LIGHT.ground, _DARK.ground),
+    text=_join(_LIGHT.text, _DARK.text),
+    grid=_join(_LIGHT.grid, _DARK.grid),
+    lines=tuple(map(_join, _LIGHT.lines, _DARK.lines)),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Style:

@@ -1,10 +1,10 @@
-"""Parallel coordinates as one SVG file: an upright axis for each name, a line for each trial across all of them."""
+"""Parallel coordinates as one SVG: an upright axis for each name, a line for each trial across all of them."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from windlass.core.drawing.marks import THEMES, Theme
+from windlass.core.drawing.marks import BOTH, THEMES, Theme
 from windlass.core.drawing.scales import choose_ticks, format_tick
 from windlass.core.drawing.svg import make_element, make_path, make_text
 
@@ -13,6 +13,7 @@ _SIDE, _TOP, _BOTTOM = 64, 34, 14
 _LEAST_GAP = 110  # between two axes; more of them make it wider
 _TICKS = 5
 _FONT = "system-ui, sans-serif"
+_TOUCH = 7  # how near the pointer must come to a line
 _MOST_WORDS = 24  # at an axis
 
 
@@ -38,6 +39,8 @@ class Strand:
     places: tuple[float | None, ...]
     warmth: float | None = None
     is_best: bool = False
+    mark: str | None = None  # by which other parts of a page find it
+    href: str | None = None  # where it leads
 
 
 def place(axis: Upright, value: bool | int | float | str) -> float | None:
@@ -67,20 +70,12 @@ def draw_parallel(
     title: str, summary: str, axes: Sequence[Upright], strands: Sequence[Strand], *, theme: str = "light"
 ) -> str:
     """A whole file, with title and description for whoever does not see it."""
-    look = THEMES[theme]
-    width = max(_WIDTH, 2 * _SIDE + _LEAST_GAP * (len(axes) - 1))
-    ordered = sorted(strands, key=lambda one: (one.is_best, one.warmth if one.warmth is not None else -1.0))
+    inside, width = _draw(axes, strands, THEMES[theme])
     return make_element(
         "svg",
         make_element("title", make_text(title)),
         make_element("desc", make_text(summary)),
-        make_element("rect", width=width, height=_HEIGHT, fill=look.ground),
-        *(_draw_strand(one, _list_rights(len(axes), width), look) for one in ordered),
-        *(
-            part
-            for axis, right in zip(axes, _list_rights(len(axes), width), strict=True)
-            for part in _draw_axis(axis, right, look)
-        ),
+        inside,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {width} {_HEIGHT}",
         width=width,
@@ -89,6 +84,32 @@ def draw_parallel(
         font_size=12,
         role="img",
     )
+
+
+def draw_parallel_part(title: str, axes: Sequence[Upright], strands: Sequence[Strand]) -> str:
+    """Of a page, in whose themes it is; strands lead where they say."""
+    inside, width = _draw(axes, strands, BOTH)
+    return make_element(
+        "svg",
+        inside,
+        class_="parallel",
+        viewBox=f"0 0 {width} {_HEIGHT}",
+        font_family=_FONT,
+        font_size=12,
+        role="group",
+        aria_label=title,
+    )
+
+
+def _draw(axes: Sequence[Upright], strands: Sequence[Strand], look: Theme) -> tuple[str, int]:
+    """And how wide it is."""
+    width = max(_WIDTH, 2 * _SIDE + _LEAST_GAP * (len(axes) - 1))
+    rights = _list_rights(len(axes), width)
+    ordered = sorted(strands, key=lambda one: (one.is_best, one.warmth if one.warmth is not None else -1.0))
+    parts = [make_element("rect", width=width, height=_HEIGHT, fill=look.ground)]
+    parts += [_draw_strand(one, rights, look) for one in ordered]
+    parts += [part for axis, right in zip(axes, rights, strict=True) for part in _draw_axis(axis, right, look)]
+    return "".join(parts), width
 
 
 def _list_rights(count: int, width: float) -> list[float]:
@@ -100,16 +121,23 @@ def _draw_strand(strand: Strand, rights: Sequence[float], look: Theme) -> str:
     """The best is thick and in front; the better a trial, the more of its colour is seen."""
     points = [(right, None if at is None else _go_down(at)) for right, at in zip(rights, strand.places, strict=False)]
     warmth = strand.warmth if strand.warmth is not None else 0.0
-    return make_element(
+    name, way = make_element("title", make_text(strand.name)), make_path(points)
+    line = make_element(
         "path",
-        make_element("title", make_text(strand.name)),
-        d=make_path(points),
+        "" if strand.href else name,
+        class_="line" if strand.href else None,
+        d=way,
         fill="none",
         stroke=look.lines[1] if strand.is_best else look.lines[0],
         stroke_width=3.0 if strand.is_best else 1.2,
         stroke_opacity=1.0 if strand.is_best else 0.12 + 0.68 * warmth,
         stroke_linejoin="round",
     )
+    if not strand.href:
+        return line
+    # Not by Tab: whoever has no mouse comes here from the table, not by way of each of a thousand lines.
+    broad = make_element("path", d=way, fill="none", stroke="transparent", stroke_width=_TOUCH)
+    return make_element("a", name, broad, line, id=strand.mark, href=strand.href, class_="strand", tabindex=-1)
 
 
 def _draw_axis(axis: Upright, right: float, look: Theme) -> Iterator[str]:

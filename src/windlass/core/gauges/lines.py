@@ -15,7 +15,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from windlass.core.gauges.series import DataWaits, GpuGauges, NodeSeries, RankGauges, RunGauges, Series
@@ -46,6 +46,15 @@ def is_node_file(name: str) -> bool:
     return name.endswith(_END) and not _WAITS.fullmatch(name)
 
 
+def cut_text(text: str, seconds: float) -> str:
+    """Of NODE.jsonl the last rows, at least as far back as this, under their head: a small part of a long file."""
+    lines = text.splitlines()
+    first = _find_first(lines, seconds)
+    heads = (place for place in range(first - 1, -1, -1) if lines[place].startswith("{"))
+    head = next(([lines[place]] for place in heads if isinstance(_load(lines[place]), dict)), [])
+    return "\n".join([*head, *lines[first:]])
+
+
 def read_node(node: str, text: str) -> NodeSeries | None:
     """Of NODE.jsonl, or its end; None when it holds no rows."""
     heads: list[_Head] = []
@@ -62,6 +71,26 @@ def read_node(node: str, text: str) -> NodeSeries | None:
         for name, value in zip(names, row[1:], strict=True):
             columns.setdefault(name, {})[time] = value
     return _make_node(node, heads, columns, tuple(sorted(times))) if times else None
+
+
+def _find_first(lines: Sequence[str], seconds: float) -> int:
+    """Where the rows begin that are at most so much older than the last one; nothing but their time is read."""
+    last: float | None = None
+    for place in range(len(lines) - 1, -1, -1):
+        time = _peek(lines[place])
+        if time is not None:
+            last = time if last is None else last
+            if time < last - seconds:
+                return place + 1
+    return 0
+
+
+def _peek(row: str) -> float | None:
+    word, comma, _ = row.partition(",")
+    try:
+        return read_moment(float(word[1:])) if word.startswith("[") and comma else None
+    except ValueError:
+        return None
 
 
 def _read_rows(text: str) -> Iterator[tuple[_Head, list[Any]]]:

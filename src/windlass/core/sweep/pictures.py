@@ -1,9 +1,11 @@
 """Pictures of a sweep: parallel coordinates of all trials, and how its best came down."""
 
 import math
+from collections.abc import Container
+from dataclasses import replace
 
 from windlass.core.drawing.lines import Axis, Curve, draw_lines
-from windlass.core.drawing.parallel import Strand, Upright, draw_parallel, make_upright, place
+from windlass.core.drawing.parallel import Strand, Upright, draw_parallel, draw_parallel_part, make_upright, place
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.space import Kind
 from windlass.core.sweep.trials import Trial, TrialState, find_history
@@ -14,6 +16,21 @@ MOST_STRANDS = 1000  # the best of more are drawn
 
 
 def draw_trials(seen: SweepSeen, *, theme: str = "light") -> str:
+    axes, strands = _make_strands(seen)
+    return draw_parallel(_tell_title(seen), summarize_trials(seen), axes, strands, theme=theme)
+
+
+def draw_trials_part(seen: SweepSeen, listed: Container[int]) -> str:
+    """For a page whose table lists these trials: their lines lead to `#trial-N`, and are found as `#strand-N`."""
+    axes, strands = _make_strands(seen, listed)
+    return draw_parallel_part(_tell_title(seen), axes, strands)
+
+
+def _tell_title(seen: SweepSeen) -> str:
+    return f"Trials of {seen.sweep_id}"
+
+
+def _make_strands(seen: SweepSeen, listed: Container[int] = ()) -> tuple[list[Upright], list[Strand]]:
     """An axis for each name and one for the metric, which is at the right. Stopped trials are the faintest."""
     shown = [one for one in seen.ranked if one.is_ranked or one.state is TrialState.STOPPED][:MOST_STRANDS]
     logs = {one.name for one in list_dimensions(seen.sweep) if one.is_log and one.kind is not Kind.CHOICES}
@@ -26,7 +43,12 @@ def draw_trials(seen: SweepSeen, *, theme: str = "light") -> str:
     spread = min(metrics, default=0.0) > 0 and max(metrics, default=0.0) > 100 * min(metrics, default=1.0)
     axes.append(make_upright(seen.sweep.metric, metrics or [0.0], is_log=spread))
     strands = [_make_strand(one, number, axes, seen, len(shown)) for number, one in enumerate(shown)]
-    return draw_parallel(f"Trials of {seen.sweep_id}", summarize_trials(seen), axes, strands, theme=theme)
+    ways = (f"-{trial.number}" if trial.number in listed else None for trial in shown)
+    linked = [
+        strand if way is None else replace(strand, mark=f"strand{way}", href=f"#trial{way}")
+        for strand, way in zip(strands, ways, strict=True)
+    ]
+    return axes, linked
 
 
 def draw_history(seen: SweepSeen, *, theme: str = "light") -> str:

@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
@@ -45,6 +45,8 @@ class Result:
     step: float | None = None
     gpu_hours: float | None = None  # None: it has no GPUs, or no link has begun
     gpu_hours_to_best: float | None = None
+    core_hours: float | None = None
+    core_hours_to_best: float | None = None
 
 
 def place_points(metric: Metric, metrics: Mapping[str, Metric], axis: Axis) -> list[float] | None:
@@ -87,26 +89,28 @@ def find_changed_files(codes: Sequence[Manifest | None]) -> tuple[str, ...]:
     return tuple(path for path in paths if len({one.get(path) for one in known}) > 1)
 
 
-def measure_result(metric: Metric | None, links: Sequence[Link], *, gpus: int, smaller: bool) -> Result:
-    spent = count_gpu_hours(links, gpus)
+def measure_result(metric: Metric | None, links: Sequence[Link], *, gpus: int, cores: int = 0, smaller: bool) -> Result:
+    """cores: of all nodes; 0: not known."""
+    spent = Result(gpu_hours=count_hours(links, gpus), core_hours=count_hours(links, cores))
     known = [place for place, value in enumerate(metric.values) if math.isfinite(value)] if metric else []
     if metric is None or not known:
-        return Result(gpu_hours=spent)
+        return spent
     best = (min if smaller else max)(known, key=lambda place: metric.values[place])
-    return Result(
+    return replace(
+        spent,
         best=metric.values[best],
         step=metric.steps[best],
-        gpu_hours=spent,
-        gpu_hours_to_best=count_gpu_hours(links, gpus, until=metric.times[best]),
+        gpu_hours_to_best=count_hours(links, gpus, until=metric.times[best]),
+        core_hours_to_best=count_hours(links, cores, until=metric.times[best]),
     )
 
 
-def count_gpu_hours(links: Sequence[Link], gpus: int, *, until: float = math.inf) -> float | None:
-    """All that was not waiting is paid for."""
+def count_hours(links: Sequence[Link], amount: int, *, until: float = math.inf) -> float | None:
+    """Of so many GPUs or cores: all that was not waiting is paid for."""
     parts = [part for link in links for part in link.parts if part.phase is not Phase.WAITING]
-    if not parts or not gpus:
+    if not parts or not amount:
         return None
-    return sum(max(0.0, min(part.end, until) - part.begin) for part in parts) * gpus / 3600
+    return sum(max(0.0, min(part.end, until) - part.begin) for part in parts) * amount / 3600
 
 
 def _count_samples(steps: Sequence[float], counter: Metric) -> list[float]:

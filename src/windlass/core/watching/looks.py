@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+USUAL_S = 30.0  # between two looks, where a site file says nothing else
 LEAST_S = 10.0  # no site is asked more often, whatever its file says
 OLD_S = 90.0  # who shows something older says so
 _MOST_PATIENCE = 16  # after failures: so many times the usual pause
@@ -41,6 +42,11 @@ NEVER = Look()
 def count_pause_s(poll_s: float, *, is_ours_alone: bool) -> float:
     """Between two looks. Only a Slurm of this very machine's may be asked more often than others bear it."""
     return poll_s if is_ours_alone else max(LEAST_S, poll_s)
+
+
+def hasten(pause_s: float) -> float:
+    """For who looks once, as `ps` does, and not all day; a site that wishes to be asked rarely is not hurried."""
+    return min(LEAST_S, pause_s) if pause_s <= USUAL_S else pause_s
 
 
 def is_due(look: Look, now: float, pause_s: float) -> bool:

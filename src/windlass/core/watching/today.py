@@ -59,7 +59,7 @@ def make_today(
     visits: Visits,
     now: float,
 ) -> Today:
-    """runs: all that live, and the newest of those that ended."""
+    """runs: all that live, and those that ended last."""
     live = [one for one in runs if not one.state.is_final]
     ended = [one for one in runs if one.state.is_final and (one.ended or one.updated) > visits.before]
     running = [one for one in live if one.state is RunState.RUNNING]

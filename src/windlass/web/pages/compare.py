@@ -61,6 +61,7 @@ def show(desk: Desk, request: Request) -> Response:
         "settings": settings,
         "changed": find_changed_files([desk.reader.load_code(one.record.run_id) for one in asked.runs]),
         "has_gpus": any(result.gpu_hours is not None for result in results),
+        "has_cores": any(result.core_hours is not None and result.gpu_hours is None for result in results),
         "without_plan": [one.record.run_id for one in asked.runs if one.plan is None],
         "without_axis": [one.record.run_id for one in asked.runs if _place(one, asked) is None],
         "axes": list(Axis),
@@ -133,7 +134,9 @@ def _place(seen: RunSeen, asked: _Asked) -> list[float] | None:
 
 def _measure(seen: RunSeen, asked: _Asked) -> Result:
     gpus = seen.plan.gpus if seen.plan is not None else 0
-    return measure_result(seen.metrics.get(asked.metric), seen.chain, gpus=gpus, smaller=asked.best == _SMALLER)
+    cores = seen.record.size.cores if seen.record.size is not None else 0
+    metric = seen.metrics.get(asked.metric)
+    return measure_result(metric, seen.chain, gpus=gpus, cores=cores, smaller=asked.best == _SMALLER)
 
 
 def _make_series(asked: _Asked) -> dict[str, charts.SeriesJson]:

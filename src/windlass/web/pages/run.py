@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from windlass.app.budgets.counting import count_so_far
 from windlass.app.estimating import load_past
+from windlass.app.mending import make_fix_of_advice
 from windlass.app.noting import add_note
 from windlass.app.services.opening import OPENABLES
 from windlass.app.watching.reading_logs import open_log
@@ -33,6 +34,8 @@ def show(desk: Desk, request: Request) -> Response:
     seen = desk.reader.load(run_id)
     record, whole = seen.record, fold_farm(desk.watch, seen.record)
     gauges = desk.gauges.load(record.run_id, seen.index)
+    advice = desk.advice.load(seen, gauges)
+    fix = make_fix_of_advice(record, advice)
     asked = request.query_params.get("x")
     axis = asked if asked in _AXES else "time" if gauges.gpus else "step"
     metrics = sorted(seen.metrics.values(), key=lambda one: ("loss" not in one.name.lower(), one.name))
@@ -41,7 +44,8 @@ def show(desk: Desk, request: Request) -> Response:
         "record": record,
         "whole": whole,
         "look": desk.watch.looks([record.site])[record.site],
-        "advice": [(one, "\n".join(format_settings(one.patch))) for one in desk.advice.load(seen, gauges)],
+        "advice": [(one, "\n".join(format_settings(one.patch))) for one in advice],
+        "can_write": fix is not None and bool(fix.diff),
         "alarms": [one for one in load_alarms(desk.watch, desk.reader, [record]) if one.run_id == record.run_id],
         "lines": _load_last_lines(desk, seen),
         "metrics": metrics,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from urllib.parse import quote
 
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -11,7 +12,13 @@ from windlass.app.sweeps.looking import look_at_sweep
 from windlass.app.watching.asking import ask_rarely, load_asked
 from windlass.core.drawing.marks import THEMES
 from windlass.core.sweep.hiding import hide_in_sweep
-from windlass.core.sweep.pictures import draw_history, draw_trials, summarize_history, summarize_trials
+from windlass.core.sweep.pictures import (
+    draw_history,
+    draw_trials,
+    draw_trials_part,
+    summarize_history,
+    summarize_trials,
+)
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.tables import format_csv
 from windlass.core.sweep.trials import TrialState
@@ -32,12 +39,15 @@ def show_all(desk: Desk, request: Request) -> Response:
 def show(desk: Desk, request: Request) -> Response:
     seen = _load(desk, request)
     ranked = seen.ranked
+    listed = {one.number for one in ranked[:MOST_ROWS]}
     values = {
         "seen": seen,
         "asked": load_asked(desk.watch.session, seen.site, _SUBJECT + seen.sweep_id),
         "address": f"/sweeps/{quote(seen.sweep_id, safe='')}",
         "trials": ranked[:MOST_ROWS],
-        "shown": {one.number for one in ranked[:MOST_ROWS]},
+        "shown": listed,
+        "drawn": Markup(draw_trials_part(seen, listed)) if seen.best else None,  # all text in it was escaped
+        "is_drawn": lambda one: one.is_ranked or one.state is TrialState.STOPPED,
         "best": seen.best,
         "command": seen.make_command(seen.best) if seen.best else None,
         "failures": seen.failures,
