@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from windlass.web.peers import find_owner
+from windlass.web.peers import NOBODY, find_owner
 
 TOKEN_HEADER = "x-windlass-token"
 _MOST_FORM = 64 << 10
@@ -62,12 +62,12 @@ class Door:
         *,
         keys: Keys,
         port: int,
-        find_owner: Callable[[int, int], int | None] = find_owner,
+        find_owner: Callable[[tuple[str, int], int], int | None] = find_owner,
     ) -> None:
         self._app = app
         self._keys = keys
         self._port = port
-        self._find_owner = find_owner
+        self.find_owner = find_owner
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self._cookie = f"windlass-{port}"  # cookies of one host are shared by all its ports
 
@@ -92,8 +92,10 @@ class Door:
         """A name that leads here by a trick of DNS, another user of this machine, a page of another program's."""
         if request.headers.get("host", "").lower() not in self._hosts:
             return _shut("This server answers at 127.0.0.1 only.")
-        owner = self._find_owner(request.client.port, self._port) if request.client else None
-        if owner is not None and owner not in (os.getuid(), 0):
+        owner = self.find_owner(request.client, self._port) if request.client else NOBODY
+        if owner == NOBODY:
+            return _shut("Which program asks cannot be seen; one of this system, started by you, may ask again.")
+        if owner not in (None, os.getuid(), 0):
             return _shut("This server is another user's.")
         origin = request.headers.get("origin")
         if origin is not None and origin.lower() not in tuple(f"http://{host}" for host in self._hosts):
