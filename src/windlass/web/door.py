@@ -22,9 +22,10 @@ from windlass.web.peers import NOBODY, find_owner
 
 TOKEN_HEADER = "x-windlass-token"
 _MOST_FORM = 64 << 10
+_FORMS = "form-action 'self'"
 _CSP = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "font-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    f"font-src 'self'; object-src 'none'; base-uri 'none'; {_FORMS}; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": _CSP,
@@ -33,6 +34,7 @@ _HEADERS = {
     "referrer-policy": "same-origin",  # with no-referrer browsers call the origin of our own forms "null"
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 _OWN_FETCHES = ("same-origin", "none")  # none: typed, or opened from a terminal
@@ -149,6 +151,12 @@ def refuse_form() -> Response:
     return _shut("The form was not one of ours, or the server was started anew. Go back and load the page again.")
 
 
+def let_forms_lead_on(answer: Response) -> Response:
+    """To other programs of this machine: browsers want that said of the page that holds the form."""
+    answer.headers["content-security-policy"] = _CSP.replace(_FORMS, f"{_FORMS} http://127.0.0.1:*")
+    return answer
+
+
 def _shut(why: str) -> Response:
     return HTMLResponse(_SHUT.format(why=why), status_code=403)
 
@@ -158,9 +166,7 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
-                headers[name] = value
-            if "cache-control" not in headers:
-                headers["cache-control"] = "no-store"
+                headers.setdefault(name, value)
         await send(message)
 
     return add
