@@ -20,7 +20,8 @@ from windlass.edges.extras import make_extra_hint
 from windlass.edges.folders import find_folders
 
 TITLE = "windlass dash"
-RUNS, LINES = 10_000, 1_000_000
+RUNS, LINES, RANKS = 10_000, 1_000_000, 64
+OF_RANK = "/runs/charted/log?q=loss&rank=3"
 GPUS, EVERY_S, HOURS = 16, 10, 24
 HEAD_EVERY = 100  # rows, as the sampler does
 WIDE = 64  # nodes of the largest run
@@ -122,7 +123,14 @@ def _measure_search(house: Any) -> list[Row]:
     found = house.get("/runs/charted/log?q=step+999999").text
     assert "1 line with" in found, "the search found nothing"
     spent = time_ms(lambda: house.get("/runs/charted/log?q=step+999999"), repeats=5)
-    return [Row(what=f"a word searched in {LINES:,} lines, the page", value=spent, budget=1000.0)]
+    assert "more than 10,000 lines with" in house.get(OF_RANK).text, "the search found too little"
+    rank = time_ms(lambda: house.get(OF_RANK), repeats=5)
+    last = time_ms(lambda: house.get("/runs/charted/log?rank=3"), repeats=5)
+    return [
+        Row(what=f"a word searched in {LINES:,} lines, the page", value=spent, budget=1000.0),
+        Row(what=f"a word of all of them, searched for one rank of {RANKS}", value=rank, budget=1000.0),
+        Row(what=f"the last lines of one rank of {RANKS}", value=last, budget=1000.0),
+    ]
 
 
 def _measure_charts(house: Any) -> list[Row]:
@@ -204,7 +212,8 @@ def _count_cpu_s() -> float:
 
 
 def _make_log() -> bytes:
-    return b"".join(b"[rank0]: epoch 3 step %d loss 0.4321 lr 0.1 812.4 img/s\n" % at for at in range(LINES))
+    words = b"[rank%d]: epoch 3 step %d loss 0.4321 lr 0.1 812.4 img/s\n"
+    return b"".join(words % (at % RANKS, at) for at in range(LINES))
 
 
 def _make_metrics() -> bytes:

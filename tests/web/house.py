@@ -20,7 +20,7 @@ from windlass.core.watching.looks import Look
 from windlass.edges.mirror import Mirror
 from windlass.web.application import make_application
 from windlass.web.desk import Desk
-from windlass.web.door import Keys
+from windlass.web.door import Door, Keys
 
 SITE = "alpha"
 FORM_KEY = re.compile(r'name="form_key" value="([^"]+)"')
@@ -44,6 +44,7 @@ class House:
     session: Session
     watch: Watch
     desk: Desk
+    door: Door
     server: uvicorn.Server
     keys: Keys
     port: int
@@ -64,7 +65,7 @@ class House:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         sent = {name.replace("_", "-"): value for name, value in (headers or {}).items()}
         if self.cookies and "cookie" not in sent:
-            sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+            sent["cookie"] = self.gather_cookie()
         try:
             connection.request(method, path, body=body or None, headers=sent)
             answer = connection.getresponse()
@@ -77,6 +78,9 @@ class House:
         name, _, rest = answer.headers.get("set-cookie", "=").partition("=")
         self.cookies[name] = rest.partition(";")[0]
         return answer
+
+    def gather_cookie(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
     def find_form_key(self, path: str) -> str:
         found = FORM_KEY.search(self.get(path).text)
@@ -119,7 +123,8 @@ def open_house(session: Session) -> tuple[House, threading.Thread]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
-    return House(session=session, watch=watch, desk=desk, server=server, keys=keys, port=port), thread
+    house = House(session=session, watch=watch, desk=desk, door=app, server=server, keys=keys, port=port)
+    return house, thread
 
 
 def make_run(run_id: str, **values: object) -> RunRecord:

@@ -150,7 +150,7 @@ def test_what_is_not_there_is_told(charted: House, path: str) -> None:
 
 
 def test_odd_names_times_and_values_do_no_harm(guest: House) -> None:
-    rows = [{"step": 1e300, "t": 1e300, EVIL: 1e308, "=1+1": "nan"}, {"step": -1e300, "t": -1e300, EVIL: "-inf"}]
+    rows = [{"step": 1e300, "t": 1e300, EVIL: 1e308, "=1+1": 1, "-1+1": 1}, {"step": -1e300, "t": -1e300, EVIL: "-inf"}]
     guest.add(make_run("odd", state=RunState.DONE))
     guest.put("odd", {"metrics/1.0.jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode()})
 
@@ -161,6 +161,9 @@ def test_odd_names_times_and_values_do_no_harm(guest: House) -> None:
             assert "<script>alert" not in answer.text, path
     assert guest.get("/runs/odd/metrics.json?x=time").status == 200
     assert guest.get(f"/runs/odd/points.csv?name={quote('=1+1')}").text.startswith("time,step,'=1+1")
+    for name in ("=1+1", "-1+1"):
+        assert ",'" + name in guest.get(f"/runs/odd/points.csv?name={quote(name)}").text
+        assert ",'" + name in guest.get(f"/compare.csv?run=odd&metric={quote(name)}").text
 
 
 def test_a_chain_is_drawn_told_and_can_be_read_as_a_table(guest: House) -> None:

@@ -1,8 +1,10 @@
 """Who gets in, and what every answer tells the browser."""
 
-import http.client
+import contextlib
 import os
 import re
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from tests.web.house import House, make_run
 from windlass.core.record import RunState
 from windlass.web.door import Door, Keys
-from windlass.web.peers import find_owner
+from windlass.web.peers import NOBODY, find_owner
 
 PAGES = ["/", "/runs", "/runs/secret-run", "/runs/secret-run/log", "/runs/secret-run/metrics.json", "/news"]
 
@@ -145,18 +147,78 @@ def test_no_action_is_done_by_reading_an_address(guest: House) -> None:
     assert guest.session.store.load("live-run").state is RunState.RUNNING
 
 
-def test_the_owner_of_a_connection_is_seen(house: House) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", house.port)
-    connection.connect()
-    port = connection.sock.getsockname()[1]
+OWN_ENDS = [("127.0.0.1", "127.0.0.1"), ("127.0.0.2", "127.0.0.1"), ("", "::ffff:127.0.0.1")]
 
-    owner = find_owner(port, house.port)
-    connection.close()
+
+@contextlib.contextmanager
+def connect(house: House, here: str, there: str) -> Iterator[socket.socket]:
+    """From an address of this machine; nothing is sent yet."""
+    kind = socket.AF_INET6 if ":" in there else socket.AF_INET
+    try:
+        opened = socket.socket(kind)
+    except OSError as problem:
+        pytest.skip(f"no IPv6 here: {problem}")
+    with opened:
+        opened.settimeout(10)
+        try:
+            opened.bind((here, 0))
+        except OSError as problem:
+            pytest.skip(f"{here} is no address of this machine: {problem}")
+        opened.connect((there, house.port))
+        yield opened
+
+
+def see_client(opened: socket.socket) -> tuple[str, int]:
+    """As the server sees it."""
+    address, port = opened.getsockname()[:2]
+    return address.removeprefix("::ffff:"), port
+
+
+@pytest.mark.parametrize(("here", "there"), OWN_ENDS)
+def test_the_owner_of_a_connection_is_seen(house: House, here: str, there: str) -> None:
+    """From any address of this machine, and by any kind of socket."""
+    with connect(house, here, there) as opened:
+        owner = find_owner(see_client(opened), house.port)
 
     if not Path("/proc/net/tcp").exists():
         assert owner is None
     else:
         assert owner == os.getuid()
+
+
+def test_who_has_closed_already_is_nobody(house: House) -> None:
+    """The kernel says root of it, whosever it was."""
+    if not Path("/proc/net/tcp").exists():
+        pytest.skip("the kernel tells nothing of connections here")
+    with connect(house, "127.0.0.1", "127.0.0.1") as opened:
+        client = see_client(opened)
+
+    assert find_owner(client, house.port) == NOBODY
+
+
+def test_where_the_kernel_shows_no_connections_everybody_needs_the_token_alone(tmp_path: Path) -> None:
+    assert find_owner(("127.0.0.1", 5), 7, tables=[tmp_path / "tcp", tmp_path / "tcp6"]) is None
+
+
+def see_another_user(client: tuple[str, int], server_port: int) -> int | None:
+    """By the real tables, in which each row of mine is another's."""
+    owner = find_owner(client, server_port)
+    return owner if owner in (None, NOBODY) else os.getuid() + 4711
+
+
+@pytest.mark.parametrize(("here", "there"), OWN_ENDS)
+def test_another_user_is_refused_from_any_address_even_with_the_cookie(house: House, here: str, there: str) -> None:
+    """A cookie of 127.0.0.1 goes to whoever listens at another port of it: it must not be enough."""
+    house.enter()
+    cookie = house.gather_cookie()
+    house.door.find_owner = see_another_user
+
+    with connect(house, here, there) as opened:
+        words = f"GET /runs HTTP/1.1\r\nhost: 127.0.0.1:{house.port}\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
+        opened.sendall(words.encode())
+        said = b"".join(iter(lambda: opened.recv(65536), b""))
+
+    assert said.startswith(b"HTTP/1.1 403")
 
 
 async def _never(*_: object) -> None:
@@ -167,7 +229,7 @@ def test_another_user_of_the_machine_is_refused_even_with_the_token() -> None:
     import asyncio
 
     keys = Keys()
-    door = Door(_never, keys=keys, port=7, find_owner=lambda port, server: os.getuid() + 4711)
+    door = Door(_never, keys=keys, port=7, find_owner=lambda client, server: os.getuid() + 4711)
     scope = {
         "type": "http", "method": "GET", "path": "/enter", "query_string": f"token={keys.token}".encode(),
         "headers": [(b"host", b"127.0.0.1:7")], "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 7),

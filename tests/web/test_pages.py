@@ -294,19 +294,6 @@ def test_a_note_is_kept_shown_as_text_and_wants_the_word_of_the_page(guest: Hous
     assert "\x1b" not in text
 
 
-def test_one_rank_is_read_whole_though_others_say_the_same(guest: House) -> None:
-    guest.add(make_run("one", state=RunState.DONE))
-    lines = "".join(f"[rank{rank}]: step {step} done\n" for step in range(400) for rank in range(4))
-    guest.put("one", {"logs/45_1.out": lines.encode()})
-
-    text = guest.get("/runs/one/log?rank=2").text
-
-    assert "[rank2]: step 399 done" in text
-    assert "[rank1]: step" not in text
-    assert "rank=2&amp;before=" in text
-    assert "[rank0]: step 399 done" in guest.get("/runs/one/log").text  # folded: the four as one
-
-
 def test_budget_shows_hours_and_a_button_for_each_site(guest: House) -> None:
     now = time.time()
     guest.add(make_run("one", state=RunState.DONE))

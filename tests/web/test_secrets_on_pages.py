@@ -1,6 +1,7 @@
 """Passwords, keys and tokens that somebody wrote into a command, or a program into its last words, are on no page."""
 
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
@@ -65,6 +66,26 @@ def test_a_secret_is_on_no_page(careless: House, path: str) -> None:
 
     assert answer.status == 200
     assert [one for one in SECRETS if one in answer.text] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/failed-c/points.csv?name={name}",
+        "/runs/failed-c/metric.svg?name={name}",
+        "/compare.csv?run=failed-c&metric={name}",
+        "/compare.svg?run=failed-c&metric={name}",
+    ],
+)
+def test_a_name_that_a_training_gave_is_in_no_file_with_one(careless: House, path: str) -> None:
+    name = f"loss of {HF}"
+    careless.put("failed-c", {"metrics/1.0.jsonl": b'{"step": 1, "t": 1.0, "%s": 2.5}\n' % name.encode()})
+
+    answer = careless.get(path.format(name=quote(name)))
+
+    assert answer.status == 200
+    assert HF not in answer.text
+    assert "loss of ***" in answer.text
 
 
 def test_the_rest_of_the_words_is(careless: House) -> None:

@@ -1,8 +1,8 @@
 """TensorBoard and JupyterLab of a run, opened and closed by buttons of its page."""
 
 import os
-import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, build_opener
@@ -19,11 +19,14 @@ from tests.web.house import FORM_KEY, SITE, House, make_run
 from windlass.app.cancelling import cancel_runs
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run
+from windlass.app.services.background import Opened
+from windlass.app.services.opening import OPENABLES, Services
+from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
 from windlass.core.services.shaping import make_jupyter_command
 from windlass.edges.local_ports import find_free_port
 
-LINK = re.compile(r'id="opened" href="([^"]+)"')
+IS_OPEN = 'id="opened"'
 NOTEBOOK = make_jupyter_command(idle=None, listen="loopback", folder=None)
 
 
@@ -67,6 +70,26 @@ def test_what_cannot_be_opened_says_why_and_can_be_tried_again(guest: House) -> 
     assert "Open TensorBoard" in guest.get(path).text
 
 
+def test_the_token_of_what_is_open_stands_on_no_page(guest: House) -> None:
+    guest.add(make_run("notebook", state=RunState.RUNNING, command=NOTEBOOK))
+    open_at(guest, "http://127.0.0.1:8888/lab?token=7f3a9c")
+    path = "/runs/notebook/open/jupyter"
+    form = {"form_key": guest.find_form_key(path)}
+    guest.post(path, form)
+    wait_until(lambda: IS_OPEN in guest.get(path).text, "the way to it")
+
+    page = guest.get(path)
+
+    assert "7f3a9c" not in page.text
+    assert "127.0.0.1:8888" in page.text
+    assert "form-action 'self' http://127.0.0.1:*;" in page.headers["content-security-policy"]
+    assert guest.post(f"{path}/go", {}).status == 403
+    there = guest.post(f"{path}/go", form)
+    assert (there.status, there.headers["location"]) == (303, "http://127.0.0.1:8888/lab?token=7f3a9c")
+    guest.post(f"{path}/close", form)
+    assert guest.post(f"{path}/go", form).headers["location"] == path
+
+
 @pytest.mark.slow
 def test_tensorboard_is_opened_shown_and_closed(guest: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{find_services()}/bin:{os.environ['PATH']}")
@@ -78,8 +101,8 @@ def test_tensorboard_is_opened_shown_and_closed(guest: House, tmp_path: Path, mo
     for _ in range(2):  # closed by its button, then with the dashboard
         guest.post(path, form)
         guest.post(path, form)  # a double click
-        wait_until(lambda: LINK.search(guest.get(path).text) is not None, "the link")
-        [address] = LINK.findall(guest.get(path).text)
+        wait_until(lambda: IS_OPEN in guest.get(path).text, "the way to it")
+        address = guest.post(f"{path}/go", form).headers["location"]
         wait_until(lambda at=address: list_shown(at) == [f"{record.run_id}/runs/first"], "the run")  # type: ignore[misc]
         assert get_page(address)[0] == 200
         boards.append(find_own_board(address))
@@ -109,12 +132,28 @@ def test_tensorboard_ends_with_the_dashboard_however_that_ends(
             with visitor.open(page) as answer:
                 return str(answer.read().decode())
 
-        visitor.open(page, urlencode({"form_key": FORM_KEY.findall(read())[0]}).encode()).close()
-        wait_until(lambda: LINK.search(read()) is not None, "the link")
-        board = find_own_board(LINK.findall(read())[0])
+        form = urlencode({"form_key": FORM_KEY.findall(read())[0]}).encode()
+        visitor.open(page, form).close()
+        wait_until(lambda: IS_OPEN in read(), "the way to it")
+        with visitor.open(f"{page}/go", form) as board_page:
+            board = find_own_board(board_page.geturl())
         dash.process.send_signal(number)
         wait_until(lambda: is_gone(board), "it ends with the dashboard")
     cancel_runs(house.session, [record])
+
+
+def open_at(house: House, address: str) -> None:
+    """What is opened from now on is at that address already."""
+
+    def work(session: Session, opened: Opened) -> None:
+        opened.show(address)
+        opened.sleep(600)
+
+    kinds = {
+        kind: replace(one, open=lambda open_session, record: Opened(open_session, work))
+        for kind, one in OPENABLES.items()
+    }
+    house.desk.services = Services(house.desk.open_session, kinds)
 
 
 def start_training(house: House, project: Path) -> RunRecord:

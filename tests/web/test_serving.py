@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from windlass.web.serving import PREFERRED_PORT
 
@@ -99,6 +100,26 @@ def test_the_token_is_on_no_command_line_of_a_browser(
     assert str(told["address"]) not in opened
     assert html.escape(str(told["address"])) in page.read_text()
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
+
+
+def test_the_page_with_the_token_goes_with_the_dashboard(places: Places, tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {seen}.part && mv {seen}.part {seen}\n')
+    browser.chmod(0o755)
+    words = [word for word in COMMAND if word != "--no-browser"]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": str(browser)}
+    )
+    _read(process)
+    wait_until(seen.exists, "the browser was started")
+    page = Path(seen.read_text().strip().removeprefix("file://"))
+    assert page.exists()
+
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+
+    assert not page.exists()
 
 
 def test_it_listens_on_loopback_alone_and_keeps_its_token_private(

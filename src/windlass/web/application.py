@@ -63,6 +63,7 @@ def make_application(desk: Desk, *, keys: Keys, port: int) -> Door:
         _form("/runs/{run}/advice/write", advice.write, desk),
         _page("/runs/{run}/open/{kind}", services.show, desk),
         _form("/runs/{run}/open/{kind}", services.open_one, desk),
+        _form("/runs/{run}/open/{kind}/go", services.go, desk),
         _form("/runs/{run}/open/{kind}/close", services.close_one, desk),
         _page("/runs/{run}/{verb}", actions.confirm, desk),
         _form("/runs/{run}/{verb}", actions.do, desk, deeds),

@@ -18,13 +18,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from windlass.web.peers import find_owner
+from windlass.web.peers import NOBODY, find_owner
 
 TOKEN_HEADER = "x-windlass-token"
 _MOST_FORM = 64 << 10
+_FORMS = "form-action 'self'"
 _CSP = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "font-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    f"font-src 'self'; object-src 'none'; base-uri 'none'; {_FORMS}; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": _CSP,
@@ -33,6 +34,7 @@ _HEADERS = {
     "referrer-policy": "same-origin",  # with no-referrer browsers call the origin of our own forms "null"
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 _OWN_FETCHES = ("same-origin", "none")  # none: typed, or opened from a terminal
@@ -62,12 +64,12 @@ class Door:
         *,
         keys: Keys,
         port: int,
-        find_owner: Callable[[int, int], int | None] = find_owner,
+        find_owner: Callable[[tuple[str, int], int], int | None] = find_owner,
     ) -> None:
         self._app = app
         self._keys = keys
         self._port = port
-        self._find_owner = find_owner
+        self.find_owner = find_owner
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self._cookie = f"windlass-{port}"  # cookies of one host are shared by all its ports
 
@@ -92,8 +94,10 @@ class Door:
         """A name that leads here by a trick of DNS, another user of this machine, a page of another program's."""
         if request.headers.get("host", "").lower() not in self._hosts:
             return _shut("This server answers at 127.0.0.1 only.")
-        owner = self._find_owner(request.client.port, self._port) if request.client else None
-        if owner is not None and owner not in (os.getuid(), 0):
+        owner = self.find_owner(request.client, self._port) if request.client else NOBODY
+        if owner == NOBODY:
+            return _shut("Which program asks cannot be seen; one of this system, started by you, may ask again.")
+        if owner not in (None, os.getuid(), 0):
             return _shut("This server is another user's.")
         origin = request.headers.get("origin")
         if origin is not None and origin.lower() not in tuple(f"http://{host}" for host in self._hosts):
@@ -147,6 +151,12 @@ def refuse_form() -> Response:
     return _shut("The form was not one of ours, or the server was started anew. Go back and load the page again.")
 
 
+def let_forms_lead_on(answer: Response) -> Response:
+    """To other programs of this machine: browsers want that said of the page that holds the form."""
+    answer.headers["content-security-policy"] = _CSP.replace(_FORMS, f"{_FORMS} http://127.0.0.1:*")
+    return answer
+
+
 def _shut(why: str) -> Response:
     return HTMLResponse(_SHUT.format(why=why), status_code=403)
 
@@ -156,9 +166,7 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
-                headers[name] = value
-            if "cache-control" not in headers:
-                headers["cache-control"] = "no-store"
+                headers.setdefault(name, value)
         await send(message)
 
     return add

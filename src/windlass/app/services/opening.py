@@ -1,6 +1,6 @@
 """TensorBoard, notebooks and tunnels that stay open in the background: for the dashboard and for Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from windlass.app.services.background import Opened
@@ -106,8 +106,8 @@ OPENABLES = {
 class Services:
     """What is open just now, one of a kind for each run."""
 
-    def __init__(self, open_session: OpenSession) -> None:
-        self._open_session = open_session
+    def __init__(self, open_session: OpenSession, openables: Mapping[str, Openable] = OPENABLES) -> None:
+        self._open_session, self._openables = open_session, openables
         self._opened: dict[tuple[str, str], Opened] = {}
 
     def find(self, record: RunRecord, kind: str) -> Opened | None:
@@ -117,7 +117,7 @@ class Services:
         """The one that is open, where there is one: a double click opens nothing twice."""
         found = self.find(record, kind)
         if found is None or found.is_over:
-            found = self._opened[record.run_id, kind] = OPENABLES[kind].open(self._open_session, record)
+            found = self._opened[record.run_id, kind] = self._openables[kind].open(self._open_session, record)
         return found
 
     def close(self, record: RunRecord, kind: str) -> None:

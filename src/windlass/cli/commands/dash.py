@@ -45,7 +45,7 @@ def command(output: Output, /, port: int | None, no_browser: bool) -> None:
         else:
             output.show(address)
         if not no_browser:
-            open_browser(output, address)
+            open_browser(output, address, stays=not is_other)
 
     folders = find_folders(os.environ)
     serve(lambda: Session(folders=folders, environ=os.environ), port=port, ready=ready)

@@ -1,6 +1,5 @@
 """`windlass farm status` and `results`: where a farm stands, and what became of each task."""
 
-import csv
 import io
 import json
 import sys
@@ -11,6 +10,7 @@ import click
 
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
+from windlass.core.csv_rows import format_row
 from windlass.core.farm.results import Outcome, fold_one
 
 _BLOCK = 50_000
@@ -108,14 +108,13 @@ def _show_csv(output: Output, rows: Iterator[dict[str, object]], outcomes: dict[
     from windlass.cli import farm_words
 
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
     names: list[str] | None = None
     for row in rows:
         if names is None:
             values = row["values"]
             names = list(values) if isinstance(values, dict) else []
-            writer.writerow([*farm_words.RESULTS, *names])
-        writer.writerow(farm_words.flatten(row, names))
+            text.write(format_row([*farm_words.RESULTS, *names]))
+        text.write(format_row(farm_words.flatten(row, names)))
         if text.tell() > 1_000_000:
             output.show(text.getvalue())
             text.seek(0)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from windlass.core.watching.log_search import Buffer, count_lines, find_line_end
 
@@ -28,6 +28,15 @@ class Line:
     def rank(self) -> str | None:
         mark = _RANK.match(self.text)
         return (mark["named"] or mark["labelled"]) if mark else None
+
+
+def read_some(buffer: Buffer, begins: Sequence[int], end: int, *, number: int | None = None) -> list[Line]:
+    """Those that begin there; number: of the first."""
+    lines: list[Line] = []
+    for last, begin in pairwise((begins[0], *begins)) if begins else ():
+        number = number and number + count_lines(buffer, last, begin)
+        lines.append(replace(_read_line(buffer, begin, end)[0], number=number))
+    return lines
 
 
 def read_lines(buffer: Buffer, begin: int, end: int, *, most: int, number: int | None = None) -> list[Line]:
@@ -59,11 +68,6 @@ def number_of(buffer: Buffer, begin: int, *, is_from_start: bool) -> int | None:
 def fold(lines: Sequence[Line]) -> list[Line]:
     """Those that say the same, but for the time and the rank before it, as one with its count."""
     return list(_fold(lines))
-
-
-def make_rank_marks(rank: int) -> tuple[bytes, ...]:
-    """How a line of this rank begins."""
-    return (f"[rank{rank}]:".encode(), f"[default{rank}]:".encode(), f"{rank}: ".encode())
 
 
 def _read_line(buffer: Buffer, begin: int, end: int) -> tuple[Line, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from mmap import mmap
 
 Buffer = bytes | mmap
@@ -28,24 +29,28 @@ class Hits:
     is_cut: bool = False  # there are more
 
 
-def find_hits(buffer: Buffer, query: str, *, spans: Sequence[Span], most: int = MOST_HITS, prefix: bytes = b"") -> Hits:
+def find_hits(buffer: Buffer, query: str, *, spans: Sequence[Span], most: int = MOST_HITS) -> Hits:
     """Lines that hold the words as they stand; small letters stand for capitals too, as most tools have it.
 
-    spans: the bytes that are there. prefix: with which such a line begins, in small letters.
+    spans: the bytes that are there.
     """
-    wanted = query.encode(errors="surrogatepass")
-    ignores_case = query == query.lower()
+    wanted, ignores_case = read_query(query)
     if not wanted:
         return Hits()
-    found: list[Hit] = []
-    for begin, end in spans:
-        for hit in _search_span(buffer, wanted, begin, end, ignores_case=ignores_case):
-            if prefix and buffer[hit.begin : hit.begin + len(prefix)].lower() != prefix:
-                continue
-            if len(found) == most:
-                return Hits(hits=tuple(found), is_cut=True)
-            found.append(hit)
-    return Hits(hits=tuple(found))
+    return gather(
+        (hit for begin, end in spans for hit in _search_span(buffer, wanted, begin, end, ignores_case=ignores_case)),
+        most=most,
+    )
+
+
+def read_query(query: str) -> tuple[bytes, bool]:
+    """The bytes that are looked for, and whether small letters stand for capitals too."""
+    return query.encode(errors="surrogatepass"), query == query.lower()
+
+
+def gather(hits: Iterator[Hit], *, most: int) -> Hits:
+    found = tuple(islice(hits, most))
+    return Hits(hits=found, is_cut=next(hits, None) is not None)
 
 
 def find_first(buffer: Buffer, wanted: bytes, *, spans: Sequence[Span]) -> int | None:

@@ -37,7 +37,9 @@ def show_table(desk: Desk, request: Request) -> Response:
     if seen.budgets is None:
         raise NotFound(f"{seen.name} was not asked for hours yet", hint=f"windlass budget --on {seen.name}")
     named = {"content-disposition": f'attachment; filename="budget-{quote(seen.name, safe="")}.csv"'}
-    return Response(format_csv(seen.budgets.spending), media_type="text/csv; charset=utf-8", headers=named)
+    return Response(
+        format_csv(seen.budgets.spending, hide=desk.hide), media_type="text/csv; charset=utf-8", headers=named
+    )
 
 
 async def ask(desk: Desk, request: Request) -> Response:

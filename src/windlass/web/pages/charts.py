@@ -1,15 +1,15 @@
 """What charts are made of: series for the script, pictures where none runs, tables and CSV for who wants numbers."""
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TypedDict
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from windlass.app.watching.reading_runs import RunSeen
+from windlass.core.csv_rows import format_row
 from windlass.core.drawing.lines import Axis, Curve, draw_lines
 from windlass.core.drawing.marks import THEMES
 from windlass.core.drawing.thinning import thin_to_peaks, thin_to_points
@@ -69,7 +69,7 @@ def draw_metric(desk: Desk, request: Request) -> Response:
     xs, ys = thin_to_points(metric.times if by_time else metric.steps, metric.values, _PICTURE_POINTS)
     axis = _make_clock_axis(xs) if by_time else Axis(title="step")
     curve = Curve(name=metric.name, xs=xs, ys=ys)
-    return draw(request, metric.shown, summarize_metric(metric), [curve], axis)
+    return draw(desk, request, (metric.shown, summarize_metric(metric)), [curve], axis)
 
 
 def draw_gauges(desk: Desk, request: Request) -> Response:
@@ -78,10 +78,13 @@ def draw_gauges(desk: Desk, request: Request) -> Response:
     points = ((name, thin_to_peaks(one, begin=begin, end=end, count=_PICTURE_POINTS)) for name, one in series)
     curves = [Curve(name=name, xs=xs, ys=ys) for name, (xs, ys) in points]
     summary = summarize_gauges(kind, series)
-    return draw(request, f"{kind.title} ({kind.unit})", summary, curves, _make_clock_axis([begin, end]))
+    return draw(desk, request, (f"{kind.title} ({kind.unit})", summary), curves, _make_clock_axis([begin, end]))
 
 
-def draw(request: Request, title: str, summary: str, curves: list[Curve], axis: Axis) -> Response:
+def draw(desk: Desk, request: Request, words: tuple[str, str], curves: list[Curve], axis: Axis) -> Response:
+    """words: the title, and a sentence that says what is drawn."""
+    title, summary = map(desk.hide, words)
+    curves = [replace(one, name=desk.hide(one.name)) for one in curves]
     theme = request.query_params.get("theme", "light")
     text = draw_lines(title, summary, curves, axis, theme=theme if theme in THEMES else "light")
     return Response(text, media_type="image/svg+xml", headers={"cache-control": "no-store"})
@@ -107,9 +110,10 @@ def download_points(desk: Desk, request: Request) -> Response:
         name, rows = f"{run_id}-{kind.name}", _list_gauge_rows(kind, series)
     else:
         metric = _find_metric(desk, request)
-        name, rows = f"{run_id}-{_make_safe_name(metric.name)}", _list_metric_rows(metric)
+        name, rows = f"{run_id}-{_make_safe_name(metric.name)}", _list_metric_rows(metric, desk.hide(metric.name))
     headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
-    return StreamingResponse(_write_csv(rows), media_type="text/csv; charset=utf-8", headers=headers)
+    lines = (format_row(row, end="\r\n") for row in rows)
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def make_series(xs: list[float], metric: Metric) -> SeriesJson:
@@ -152,8 +156,8 @@ def _make_clock_axis(xs: list[float]) -> Axis:
     return Axis(title="time", clock=format_short_clock, offset_s=find_offset_s(xs[0]) if xs else 0.0)
 
 
-def _list_metric_rows(metric: Metric) -> Iterator[tuple[object, ...]]:
-    yield "time", "step", metric.name
+def _list_metric_rows(metric: Metric, name: str) -> Iterator[tuple[object, ...]]:
+    yield "time", "step", name
     for moment, step, value in zip(metric.times, metric.steps, metric.values, strict=True):
         yield format_moment(moment), f"{step:.15g}", value
 
@@ -163,18 +167,6 @@ def _list_gauge_rows(kind: GaugeKind, series: tuple[tuple[str, Series], ...]) ->
     columns = [dict(zip(one.times, one.values, strict=True)) for _, one in series]
     for moment in sorted({moment for column in columns for moment in column}):
         yield format_moment(moment), *(_round(column.get(moment)) for column in columns)
-
-
-def _write_csv(rows: Iterator[tuple[object, ...]]) -> Iterator[str]:
-    for row in rows:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\r\n").writerow(["" if cell is None else _defuse(cell) for cell in row])
-        yield line.getvalue()
-
-
-def _defuse(cell: object) -> object:
-    """A spreadsheet runs what begins like a formula, and names of metrics come from the training."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "@", "\t") else cell
 
 
 def _make_safe_name(name: str) -> str:

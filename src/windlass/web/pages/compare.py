@@ -1,7 +1,5 @@
 """Several runs beside each other: ?run= once for each, ?metric=, ?x=step|time|samples, ?best=least|most."""
 
-import csv
-import io
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -9,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from windlass.app.watching.reading_runs import RunSeen
+from windlass.core.csv_rows import format_row
 from windlass.core.drawing.lines import Axis as DrawnAxis
 from windlass.core.drawing.lines import Curve
 from windlass.core.ending.hiding import find_assigned
@@ -84,21 +83,22 @@ def draw(desk: Desk, request: Request) -> Response:
     curves = [Curve(name=name, xs=one["x"], ys=one["y"]) for name, one in _make_series(asked).items()]
     bests = [(one.record.run_id, _measure(one, asked).best) for one in asked.runs]
     axis = DrawnAxis(title=AXIS_TITLES[asked.axis])
-    return charts.draw(request, asked.metric, summarize_overlay(asked.metric, bests, asked.best), curves, axis)
+    words = asked.metric, summarize_overlay(asked.metric, bests, asked.best)
+    return charts.draw(desk, request, words, curves, axis)
 
 
 def download(desk: Desk, request: Request) -> Response:
     """Long form: a line a value."""
     asked = _read(desk, request)
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["run", asked.axis.value, asked.metric])
+    lines = [format_row(["run", asked.axis.value, desk.hide(asked.metric)], end="\r\n")]
     for seen in asked.runs:
         xs = _place(seen, asked) or []
         values = seen.metrics[asked.metric].values if xs else []
-        writer.writerows((seen.record.run_id, f"{x:.15g}", value) for x, value in zip(xs, values, strict=True))
+        run_id = desk.hide(seen.record.run_id)
+        rows = ((run_id, f"{x:.15g}", value) for x, value in zip(xs, values, strict=True))
+        lines += [format_row(row, end="\r\n") for row in rows]
     headers = {"content-disposition": 'attachment; filename="compare.csv"'}
-    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    return Response("".join(lines), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _read(desk: Desk, request: Request) -> _Asked:

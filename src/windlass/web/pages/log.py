@@ -1,6 +1,5 @@
 """A log: its end as it grows, any part of it, what is found in it; by link, by rank; repeated lines folded."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -10,7 +9,7 @@ from windlass.app.watching.mirroring import bring_range
 from windlass.app.watching.reading_logs import OpenLog, open_log
 from windlass.app.watching.reading_runs import find_log
 from windlass.core.ending.hiding import find_values
-from windlass.core.watching.log_lines import Line, fold, make_rank_marks
+from windlass.core.watching.log_search import MOST_HITS
 from windlass.core.watching.safe_lines import make_safe
 from windlass.web.desk import Desk
 from windlass.web.door import read_form, refuse_form
@@ -65,28 +64,23 @@ async def bring(desk: Desk, request: Request) -> Response:
 
 
 def _search(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
-    marks = make_rank_marks(asked.rank) if asked.rank is not None else (b"",)
-    hits = [hits for mark in marks for hits in [opened.search(asked.query, most=10_000, prefix=mark)]]
-    shown = sorted((hit for one in hits for hit in one.hits), key=lambda hit: hit.begin)
+    hits = opened.search(asked.query, most=MOST_HITS, rank=asked.rank)
     secrets = find_values(desk.watch.session.environ)
-    found = [opened.read_around(hit.begin, hit.end, hit.number) for hit in shown[:_MOST_SHOWN]]
+    found = [opened.read_around(hit.begin, hit.end, hit.number) for hit in hits.hits[:_MOST_SHOWN]]
     blocks = [(one.at, make_safe(one.lines, secrets)) for one in found]
-    return {"found": blocks, "total": len(shown), "is_cut": any(one.is_cut for one in hits)}
+    return {"found": blocks, "total": len(hits.hits), "is_cut": hits.is_cut}
 
 
 def _read_page(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
-    folds = asked.folds and asked.rank is None  # what other ranks said the same is folded into another's line
-    if asked.at is not None:
-        page = opened.read_from(asked.at, folds=folds)
-    elif asked.before is not None:
-        page = opened.read_before(asked.before, folds=folds)
-    else:
-        page = opened.read_end(folds=folds)
-    lines: Sequence[Line] = page.lines
     if asked.rank is not None:
-        own = [one for one in page.lines if one.rank == str(asked.rank)]
-        lines = fold(own) if asked.folds else own
-    return {"page": page, "lines": make_safe(lines, find_values(desk.watch.session.environ))}
+        page = opened.read_rank(asked.rank, at=asked.at, before=asked.before, folds=asked.folds)
+    elif asked.at is not None:
+        page = opened.read_from(asked.at, folds=asked.folds)
+    elif asked.before is not None:
+        page = opened.read_before(asked.before, folds=asked.folds)
+    else:
+        page = opened.read_end(folds=asked.folds)
+    return {"page": page, "lines": make_safe(page.lines, find_values(desk.watch.session.environ))}
 
 
 def _read(request: Request) -> _Asked:

@@ -1,5 +1,7 @@
 """TensorBoard and JupyterLab of a run: opened by a button, shown as they come up, and closed by another."""
 
+from urllib.parse import urlsplit
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -8,18 +10,20 @@ from windlass.app.services.opening import OPENABLES, Openable
 from windlass.core.record import RunRecord
 from windlass.errors import NotFound
 from windlass.web.desk import Desk
-from windlass.web.door import read_form, refuse_form
+from windlass.web.door import let_forms_lead_on, read_form, refuse_form
 
 
 def show(desk: Desk, request: Request) -> Response:
     record, service = _find(desk, request)
+    opened = desk.services.find(record, service.kind)
     values = {
         "record": record,
         "service": service,
-        "opened": desk.services.find(record, service.kind),
+        "opened": opened,
+        "place": urlsplit(opened.address).netloc if opened else "",  # no more: its address holds its token
         "may": service.is_for(record),
     }
-    return desk.show(request, "service.html", values)
+    return let_forms_lead_on(desk.show(request, "service.html", values))
 
 
 async def open_one(desk: Desk, request: Request) -> Response:
@@ -29,6 +33,17 @@ async def open_one(desk: Desk, request: Request) -> Response:
     if service.is_for(record):
         desk.services.open(record, service.kind)
     return _back(record, service)
+
+
+async def go(desk: Desk, request: Request) -> Response:
+    """On to it, with its token, which stands on no page."""
+    if await read_form(request) is None:
+        return refuse_form()
+    record, service = await run_in_threadpool(_find, desk, request)
+    opened = desk.services.find(record, service.kind)
+    if opened is None or opened.is_over or not opened.address:
+        return _back(record, service)
+    return RedirectResponse(opened.address, status_code=303)
 
 
 async def close_one(desk: Desk, request: Request) -> Response:

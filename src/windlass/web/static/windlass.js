@@ -26,20 +26,102 @@ function showLost(isLost) {
 document.addEventListener("htmx:sseError", () => showLost(true));
 document.addEventListener("htmx:sendError", () => showLost(true));
 document.addEventListener("htmx:sseOpen", () => showLost(false));
-// Who reads a part of a log, has marked text or writes a note is not disturbed.
-document.addEventListener("htmx:beforeSwap", (event) => {
-  const marked = document.getSelection();
-  const isWriting = [...document.querySelectorAll("#main textarea")].some((field) => field.value !== "");
-  if (event.detail.target.id !== "main") return;
-  if (isWriting || (marked && !marked.isCollapsed)) event.detail.shouldSwap = false;
-});
-document.addEventListener("htmx:afterSwap", () => { renewAges(); showEnd(); });
-
-// The end of a log is what one wants to see.
-function showEnd() {
-  for (const log of document.querySelectorAll("ol.log[data-end]")) log.scrollTop = log.scrollHeight;
+// Who has marked text, or writes, chooses or ticks something, is not disturbed.
+function isChanged(field) {
+  if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+  if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
+  return field.selectedIndex !== Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
 }
+
+function isBusy() {
+  const marked = document.getSelection();
+  const fields = [...document.querySelectorAll("#main :is(input:not([type=hidden]), select, textarea)")];
+  return fields.some((one) => one === document.activeElement || isChanged(one)) || (marked && !marked.isCollapsed);
+}
+
+// What was held back comes when they are done; a moment later, because a click on something may have ended it.
+const patience = 1000;
+let released = 0;
+
+function showHeld(isHeld) {
+  const words = document.getElementById("held");
+  if (words) words.hidden = !isHeld;
+}
+
+function release() {
+  const words = document.getElementById("held");
+  if (!words || words.hidden) return;
+  window.clearTimeout(released);
+  released = window.setTimeout(() => { if (!isBusy()) htmx.trigger("#main", "sse:news"); }, patience);
+}
+for (const kind of ["change", "input", "focusout", "selectionchange"]) document.addEventListener(kind, release);
+
+// What has the focus has it again in the new page; htmx sees to what has an id.
+let left = null;
+
+function tell(element) {
+  const words = ["href", "name", "value", "aria-label", "aria-labelledby"].map((name) => element.getAttribute(name));
+  return [element.tagName, ...words, element.matches("a, button, summary") ? element.textContent : ""].join("\n");
+}
+
+function findAlike(told) {
+  const all = document.querySelectorAll("#main :is(a, button, summary, [tabindex])");
+  return [...all].filter((one) => tell(one) === told);
+}
+
+function leaveFocus() {
+  const at = document.activeElement;
+  if (!at || at.id || !at.matches("#main *")) return null;
+  const told = tell(at);
+  return {told, number: findAlike(told).indexOf(at)};
+}
+
+function restoreFocus() {
+  if (!left) return;
+  const alike = findAlike(left.told);
+  const at = alike[left.number] || alike.pop() || document.getElementById("main");
+  at.focus({preventScroll: true});
+}
+
+// The end of a log that grows is what one wants to see. Who has gone back in it stays at the same line.
+let place = null;
+
+function findGrowing() {
+  return document.querySelector("ol.log[data-end]");
+}
+
+function leavePlace() {
+  const log = findGrowing();
+  if (!log || log.scrollHeight - log.scrollTop - log.clientHeight < 24) return null;
+  const top = log.getBoundingClientRect().top;
+  const line = [...log.children].find((one) => one.getBoundingClientRect().bottom > top);
+  return line ? {id: line.id, below: line.getBoundingClientRect().top - top} : null;
+}
+
+function showPlace() {
+  const log = findGrowing();
+  if (!log) return;
+  log.classList.add("tail");
+  if (!place) { log.scrollTop = log.scrollHeight; return; }
+  const line = document.getElementById(place.id);
+  log.scrollTop = line ? line.getBoundingClientRect().top - log.getBoundingClientRect().top - place.below : 0;
+}
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target.id !== "main") return;
+  const isHeld = isBusy();
+  showHeld(isHeld);
+  if (isHeld) event.detail.shouldSwap = false;
+  left = leaveFocus();
+  place = leavePlace();
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  renewAges();
+  if (event.detail.target.id !== "main") return;
+  showPlace();
+  restoreFocus();
+});
 
 window.setInterval(renewAges, 1000);
 renewAges();
-showEnd();
+showPlace();

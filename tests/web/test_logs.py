@@ -1,0 +1,56 @@
+"""The page of a log: one rank among many, and what a search has seen."""
+
+import re
+
+from tests.web.house import House, make_run
+from windlass.core.record import RunState
+
+
+def test_one_rank_is_read_whole_though_others_say_the_same(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+    lines = "".join(f"[rank{rank}]: step {step} done\n" for step in range(400) for rank in range(4))
+    guest.put("one", {"logs/45_1.out": lines.encode()})
+
+    text = guest.get("/runs/one/log?rank=2").text
+
+    assert "[rank2]: step 399 done" in text
+    assert "[rank1]: step" not in text
+    assert "rank=2&amp;before=" in text
+    assert "[rank0]: step 399 done" in guest.get("/runs/one/log").text  # folded: the four as one
+
+
+def test_a_rank_that_died_long_ago_is_found_among_many(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+    lines = [f"[rank{rank}]: loss at {step}" for step in range(1000) for rank in range(64) if rank != 7 or step < 500]
+    guest.put("one", {"logs/45_1.out": ("\n".join(lines) + "\n").encode()})
+
+    end = guest.get("/runs/one/log?rank=7").text
+    [before] = re.findall(r"rank=7&amp;before=(\d+)", end)
+    earlier = guest.get(f"/runs/one/log?rank=7&before={before}").text
+    later = guest.get("/runs/one/log?rank=7&at=0").text
+    found = guest.get("/runs/one/log?rank=7&q=loss").text
+
+    assert "[rank7]: loss at 499" in end
+    assert end.count("[rank7]: loss at") == 300
+    assert earlier.count("[rank7]: loss at") == 200
+    assert "[rank7]: loss at 199" in earlier
+    assert (later.count("[rank7]: loss at"), "rank=7&amp;at=" in later) == (300, True)
+    assert "500 lines with" in found
+    assert "No line of rank 64 in the" in guest.get("/runs/one/log?rank=64").text
+
+
+def test_a_search_says_how_much_of_the_log_it_saw(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+    begin = b"step 1\n" * 1000
+    about = {"path": "logs/45_1.out", "size": 90_000_000, "mtime": 1.0, "is_anew": True, "mark": 0}
+    with guest.mirror.change("one") as change:
+        change.take({**about, "pieces": [[0, len(begin)]], "end": len(begin)}, begin)
+        change.note(asked=1.0)
+
+    for query in ("q=step", "q=Traceback"):
+        text = guest.get(f"/runs/one/log?{query}").text
+        assert "Of its 90.0 MB only 7.0 kB are here and were searched" in text
+        assert "windlass logs one &gt; run.log" in text
+        assert "Bring 4 MB of it" in text
+    guest.put("one", {"logs/45_1.out": begin})
+    assert "were searched" not in guest.get("/runs/one/log?q=step").text
