@@ -15,9 +15,17 @@ from windlass.core.source.gpu_builds import (
     has_kernels,
     runs_on,
 )
-from windlass.core.source.pins import find_pins, read_version
+from windlass.core.source.pins import read_version
 from windlass.core.source.reach import look_at_code
-from windlass.core.source.software import Torch, find_gpu_kinds, find_node_types, find_torch, find_torch_version
+from windlass.core.source.software import (
+    Torch,
+    find_gpu_kinds,
+    find_machine,
+    find_node_types,
+    find_torch,
+    find_torch_version,
+)
+from windlass.core.source.wanted import find_wanted
 
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64", "ppc64le": "ppc64le"}
 _LONGEST_NAME = 300
@@ -134,7 +142,7 @@ def glibc_is_too_old(case: Case) -> Iterator[Finding]:
     has = read_version(case.facts.glibc or "")
     if torch is None or not has or has >= (2, 28) or torch.is_conda or case.spec.environment.container:
         return
-    if torch.build.version[:2] >= NEEDS_GLIBC_2_28 and not case.site.software.wheelhouse:
+    if torch.build.version[:2] >= NEEDS_GLIBC_2_28 and not torch.is_from_house:
         yield Finding(
             code="C310",
             severity=Severity.ERROR if torch.is_exact else Severity.WARNING,
@@ -237,7 +245,7 @@ def _find_flash_attention(case: Case) -> Iterator[tuple[str, str, int]]:
         named = file.module.find_constant(call.keyword("attn_implementation", "_attn_implementation"))
         if named == "flash_attention_2" or file.module.find_constant(call.keyword("use_flash_attention_2")) is True:
             yield file.where(call.line), "flash_attention_2", _AMPERE
-    for pin in find_pins(case.code, ("flash-attn",), first=case.spec.environment.venv or case.spec.environment.conda):
+    for pin in find_wanted(case, ("flash-attn",), find_machine(case)):
         bound = pin.newest or (3,)
         is_first = (pin.exact or bound) < (2,) or (pin.exact is None and bound <= (2,))
         yield pin.where, pin.text, _TURING if is_first else _AMPERE

@@ -77,7 +77,7 @@ def _read(path: str, text: str, read: ReadFile, found: _Found, *, above: tuple[s
         elif name in _OPTIONS:
             _take_option(_OPTIONS[name], value, where, found)
         elif name in ("e", "editable"):
-            raise _refuse_local(value, where)
+            raise refuse_local(value, where)
         else:
             raise RequirementsInvalid(
                 f"{where}: pip knows no option {line.split()[0].partition('=')[0]} in such a file",
@@ -120,7 +120,7 @@ def _read_line(line: str, where: str) -> Line:
     hashes = tuple(_HASH.findall(line))
     text = _OTHERS.sub("", _HASH.sub("", line)).strip()
     if _LOCAL.match(text):
-        raise _refuse_local(text, where)
+        raise refuse_local(text, where)
     one = make_line(text, where, hashes)
     if one.requirement.url is not None:
         raise refuse_address(one.name, one.requirement.url, where)
@@ -162,7 +162,7 @@ def _refuse_web(value: str, where: str) -> None:
     )
 
 
-def _refuse_local(text: str, where: str) -> RequirementsInvalid:
+def refuse_local(text: str, where: str) -> RequirementsInvalid:
     return RequirementsInvalid(
         f"{where}: {hide_credentials(text)} is a project on this laptop, and no package with a name",
         hint="take the line out: your code travels with the run; or name its wheel",
