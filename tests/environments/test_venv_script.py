@@ -21,7 +21,7 @@ VENV = KINDS["venv"]
 PROBE = Path(__file__).parents[2] / "src" / "windlass_job" / "working" / "env_probe.py"
 # As much of uv as a build uses: like uv's, its venv has no pip, and what is outside of the venv counts for nothing.
 UV = """#!/bin/bash
-echo "uv $*" >> "$UV_CALLS"
+echo "uv $* # $UV_INDEX_STRATEGY" >> "$UV_CALLS"
 case "$1" in
   venv) exec PYTHON -m venv --without-pip "${@: -1}" ;;
   pip) shift 2; shift; venv=$1; shift 2; exec env -u PYTHONPATH PYTHON -m pip --python "$venv" install --quiet "$@" ;;
@@ -85,6 +85,15 @@ def test_alone_it_is_made_and_filled_by_uv(tmp_path: Path, bin_folder: Path) -> 
     assert done.returncode == 0, done.stderr
     assert list_calls(tmp_path) == ["venv", "pip"]
     assert use(tmp_path, "import greet; print(greet.VERSION)") == "1.5"
+
+
+def test_uv_looks_through_all_indexes_as_pip_does(tmp_path: Path, bin_folder: Path) -> None:
+    """Alone it looks no further than the first that has a package: PyTorch's has old versions of many."""
+    make_wheel(tmp_path / "house", "greet", "1.5")
+
+    build(Environment(venv="requirements.txt"), tmp_path)
+
+    assert (tmp_path / "calls").read_text().count("# unsafe-best-match") == 2
 
 
 def test_on_top_of_modules_what_they_bring_is_not_asked_for_again(
