@@ -5,7 +5,7 @@ from dataclasses import replace
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.source.gpu_builds import find_last_working, tag_of
-from windlass.core.source.software import find_gpu_kinds
+from windlass.core.source.software import find_gpu_kinds, find_machine
 
 _INDEX = "https://download.pytorch.org/whl/"
 
@@ -21,8 +21,10 @@ def soften(case: Case, found: Finding, kind: str) -> Finding:
 def list_builds(case: Case) -> list[str]:
     """The same for every finding: what has kernels for all GPUs that may come, else the oldest, and runs on the driver.
 
-    A build of another index only where it is newer than PyPI's.
+    A build of another index only where it is newer than PyPI's. All of them are for x86_64.
     """
+    if find_machine(case) not in (None, "x86_64"):
+        return []
     software = case.site.software
     kinds = [capability for _, capability in find_gpu_kinds(case)]
     for capabilities in (kinds, kinds[:1]):

@@ -29,6 +29,7 @@ class Pin:
     specifiers: tuple[tuple[str, tuple[int, ...]], ...] = ()  # ("==", (2, 1, 2)); empty: any version
     build: str | None = None  # "cu118" of +cu118 or of the index, "cpu"
     text: str = ""
+    other_index: str | None = None  # neither PyPI nor PyTorch's own: what it has nobody knows
 
     @property
     def name(self) -> str:
@@ -104,6 +105,10 @@ def read_index(addresses: Iterable[str]) -> str | None:
     """cu126 of the index of PyTorch's among them; of several all, which is no build that anybody knows."""
     found = {match[1] for one in addresses if (match := _INDEX.search(one))}
     return " or ".join(sorted(found)) or None
+
+
+def find_other_index(addresses: Iterable[str]) -> str | None:
+    return next((one for one in addresses if "pypi.org" not in one and not _INDEX.search(one)), None)
 
 
 def read_conda_files(files: Mapping[str, str]) -> Iterator[Pin]:

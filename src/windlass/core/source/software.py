@@ -1,10 +1,18 @@
 """Which PyTorch a run would get, and on which GPUs and nodes it may land."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windlass.core.case import Case
 from windlass.core.site import NodeType
-from windlass.core.source.gpu_builds import NEWEST, PYPI, Build, find_build, find_capability, read_tag
+from windlass.core.source.gpu_builds import (
+    FIRST_FOR_GPUS_ON_ARM,
+    NEWEST,
+    PYPI,
+    Build,
+    find_build,
+    find_capability,
+    read_tag,
+)
 from windlass.core.source.pins import Pin, find_torch_module
 from windlass.core.source.reach import look_at_code
 from windlass.core.source.wanted import find_wanted, takes_wheels_of_the_house
@@ -22,6 +30,21 @@ class Torch:
     is_exact: bool  # one version only can be installed
     is_conda: bool = False
     is_from_house: bool = False  # the site's wheelhouse
+    machine: str | None = None  # for which; None: not known
+
+    @property
+    def is_for_processors(self) -> bool:
+        """It can use no GPU."""
+        is_old = self.pin.build is None and self.build.version[:2] < FIRST_FOR_GPUS_ON_ARM
+        return self.pin.build == "cpu" or (self.machine == "aarch64" and self._is_of_pypi and is_old)
+
+    @property
+    def has_no_wheel(self) -> bool:
+        return self.machine == "ppc64le" and self._is_of_pypi
+
+    @property
+    def _is_of_pypi(self) -> bool:
+        return self.pin.other_index is None and not self.is_conda and not self.is_from_house
 
     @property
     def where(self) -> str:
@@ -43,11 +66,20 @@ def find_torch(case: Case) -> Torch | None:
     if pin.build and cuda is None and pin.build != "cpu":
         return None  # ROCm
     version = pin.exact or _find_newest(pin)
-    is_conda = pin.name != "torch"
+    is_conda, machine = pin.name != "torch", find_machine(case)
     build = find_build(version, cuda)
     if is_conda:
         build = Build(version=version, cuda=cuda, kernels=_OF_CONDA if version >= (1, 3, 1) else None)
-    return Torch(build=build, pin=pin, is_exact=pin.exact is not None, is_conda=is_conda, is_from_house=is_from_house)
+    elif machine not in (None, "x86_64"):
+        build = replace(build, kernels=None)  # other wheels, which were not read
+    return Torch(
+        build=build,
+        pin=pin,
+        is_exact=pin.exact is not None,
+        is_conda=is_conda,
+        is_from_house=is_from_house,
+        machine=machine,
+    )
 
 
 def find_torch_version(case: Case) -> tuple[int, ...] | None:

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING
 from windlass.core.case import Case
 from windlass.core.environment import Recipe
 from windlass.core.run import Wheels
-from windlass.core.source.pins import CONDA_LOCKS, Pin, find_pins, make_pin, normal_name, read_conda_files, read_index
+from windlass.core.source.pins import (
+    CONDA_LOCKS,
+    Pin,
+    find_other_index,
+    find_pins,
+    make_pin,
+    normal_name,
+    read_conda_files,
+    read_index,
+)
 
 if TYPE_CHECKING:  # it needs a library that costs the start of every command
     from windlass.core.wheels.requirements import Line, Requirements
 
 # Where nobody knows yet which it will be, only what holds for all of them counts.
 _PYTHONS = tuple(f"3.{minor}" for minor in range(6, 16))
+_INDEXES = ("index-url", "extra-index-url", "find-links")
 _MACHINES = ("x86_64", "aarch64", "ppc64le")
 
 
@@ -79,8 +89,9 @@ def _find_in_list(
     if not lines or constraints is None:
         return ()
     specifiers = ",".join(str(one.requirement.specifier) for one in (*lines, *constraints) if one.requirement.specifier)
-    index = read_index([one.value for one in found.options])
-    return (make_pin(lines[0].where, f"{lines[0].requirement.name}{specifiers}", build=index),)
+    addresses = [one.value for one in found.options if one.name in _INDEXES]
+    pin = make_pin(lines[0].where, f"{lines[0].requirement.name}{specifiers}", build=read_index(addresses))
+    return (replace(pin, other_index=find_other_index(addresses)),)
 
 
 def _list_pythons(case: Case) -> tuple[str, ...]:
