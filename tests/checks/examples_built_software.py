@@ -1,4 +1,4 @@
-"""C315, C323, C324: whether the environment that was built, or will be, fits the GPUs."""
+"""C315, C317, C323, C324: whether the environment that was built, or will be, fits the GPUs."""
 
 from dataclasses import replace
 
@@ -27,6 +27,10 @@ def made_for(**frameworks: str) -> Built:
     return replace(TORCH, packages=dict.fromkeys(frameworks, "2.4.0"), gpu_code={}, made_for=frameworks)
 
 
+def loaded(site: Site, *modules: str) -> Case:
+    return code_case(site=site, plan=replace(ONE_GPU, modules=modules))
+
+
 CONDA = Environment(conda="environment.yml")
 SOLVED = "dependencies:\n  - python=3.11\n  - pytorch\n"
 KNOWN = site_with(GpuKind(name="a100"), software=Software(cuda="12.4"))
@@ -42,6 +46,21 @@ EXAMPLES = {
             listed(A100, CONDA, environment__yml="dependencies:\n  - numpy\n  - pip:\n    - tensorflow\n"),
             listed(site_with(GpuKind(name="mi250")), CONDA, environment__yml=SOLVED),
             replace(listed(A100, CONDA, environment__yml=SOLVED), plan=replace(ONE_GPU, gpus_per_node=0)),
+        ),
+    ),
+    "C317": Example(
+        trips=loaded(V100, "PyTorch/2.13.0-foss-2026a-CUDA-13.0.1"),
+        passes=loaded(V100, "PyTorch/2.1.2-foss-2023a-CUDA-12.1.1"),
+        says="PyTorch/2.13.0-foss-2026a-CUDA-13.0.1 is built with CUDA 13.0, which makes code for GPUs from 7.5 on; "
+        "the v100 is 7.0",
+        also_trips=(
+            loaded(mixed(GpuKind(name="v100"), GpuKind(name="a100")), "pytorch/2.13.0-cuda-13.0"),
+            loaded(site_with(GpuKind(name="k80")), "pytorch/2.1.2-cuda-12.1"),
+        ),
+        also_passes=(
+            loaded(A100, "PyTorch/2.13.0-foss-2026a-CUDA-13.0.1"),
+            loaded(V100, "PyTorch/2.13.0"),
+            loaded(site_with(GpuKind(name="mystery")), "PyTorch/2.13.0-CUDA-13.0"),
         ),
     ),
     "C323": Example(

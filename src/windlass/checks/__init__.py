@@ -100,6 +100,7 @@ CHECKS: dict[str, Check] = {
     "C314": software.flash_attention_needs_ampere,
     "C315": built_software.conda_may_solve_for_processors,
     "C316": software.torch_has_no_wheel,
+    "C317": built_software.module_has_no_code_for_the_gpu,
     "C320": modules.module_cannot_be_loaded,
     "C321": modules.python_is_another,
     "C322": environment.environment_is_damaged,

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.run import BuildPlace
-from windlass.core.source.gpu_advice import list_builds, soften
+from windlass.core.source.gpu_advice import list_builds, list_places, soften
 from windlass.core.source.gpu_builds import (
     FIRST_FOR_GPUS_ON_ARM,
     NEEDS_GLIBC_2_28,
@@ -296,20 +297,21 @@ def _make_no_kernels(case: Case, code: str, torch: Torch, kind: str, capability:
         severity=Severity.ERROR if is_sure else Severity.WARNING,
         message=f"torch {torch.build.name}{taken} has no kernels for the {kind} "
         f"({format_capability(capability)}){holds}",
-        hint=_advise_build(case, capability, torch.build.kernels, wheels),
+        hint=_advise_build(case, capability, torch, wheels),
         fact=f"gpu.{kind}.capability of {case.site.name}, and the architectures in PyTorch's wheels",
         where=torch.where,
     )
 
 
-def _advise_build(case: Case, capability: int, held: tuple[int, ...] | None, wheels: str | None) -> str | None:
-    """The newest release that works on an old GPU, the oldest on a new one."""
+def _advise_build(case: Case, capability: int, torch: Torch, wheels: str | None) -> str | None:
+    """The newest release that works on an old GPU, the oldest on a new one; or another place."""
+    held = torch.build.kernels
     if held and capability > max(held):
         first = find_first_working(capability)
-        return f'"torch>={first.name}"' if first else None
-    ways = list_builds(case)
-    ways += [f"a build for it: {wheels}"] if wheels else []
-    return ", or ".join(ways) or None
+        ways = [f'"torch>={first.name}"'] if first else []
+    else:
+        ways = [*list_builds(case), *([f"a build for it: {wheels}"] if wheels else [])]
+    return ", or ".join((*ways, *list_places(case, partial(has_kernels, torch.build)))) or None
 
 
 def _find_named_architecture(case: Case, node: str) -> str | None:
