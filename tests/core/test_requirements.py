@@ -268,40 +268,6 @@ def test_a_lock_of_uv_becomes_pins_with_sums_for_the_site() -> None:
     assert [one.value for one in found.options] == ["https://wheels.example.org/cu118"]
 
 
-_SUMS = """
-version = 1
-[[package]]
-name = "mine"
-source = { virtual = "." }
-dependencies = [{ name = "hydra-core" }, { name = "antlr4" }]
-[[package]]
-name = "hydra-core"
-version = "1.3.2"
-sdist = { url = "u", hash = "sha256:aa" }
-wheels = [{ url = "u", hash = "sha256:bb" }]
-[[package]]
-name = "antlr4"
-version = "4.9.3"
-"""
-
-
-def test_sums_of_a_lock_are_those_of_wheels_and_of_sources() -> None:
-    found = read(_SUMS + 'sdist = { url = "u", hash = "sha256:cc" }\n', "uv.lock")
-
-    assert {one.name: one.hashes for one in found.lines} == {
-        "hydra-core": ("sha256:aa", "sha256:bb"),
-        "antlr4": ("sha256:cc",),
-    }
-    assert found.told == ()
-
-
-def test_where_a_package_of_a_lock_has_no_sum_pip_gets_none() -> None:
-    found = read(_SUMS, "uv.lock")
-
-    assert not any(one.hashes for one in found.lines)
-    assert found.told == ("uv.lock:13: the lock has no sums of antlr4, so that none are compared; its versions are",)
-
-
 def test_extras_and_groups_of_a_lock_that_exclude_each_other() -> None:
     found = read(_LOCK, "uv.lock[cpu,dev]")
 

@@ -48,6 +48,23 @@ def test_indexes_of_what_is_asked_for_are_asked(name: str, indexes: list[str]) -
     assert len(found.told) == len(indexes)
 
 
+def test_sources_that_are_addresses_go_along_where_addresses_may() -> None:
+    text = (
+        '[project]\nname = "mine"\ndependencies = ["net[x] ; python_version >= \'3.9\'", "pet"]\n[tool.uv.sources]\n'
+        'net = { git = "https://example.org/net", tag = "v1", subdirectory = "py" }\n'
+        'pet = { url = "https://example.org/pet-1-py3-none-any.whl" }\n'
+    )
+
+    found = read_requirements("pyproject.toml", {"pyproject.toml": text}.get, with_addresses=True)
+
+    assert [(one.name, one.requirement.url) for one in found.lines] == [
+        ("net", "git+https://example.org/net@v1#subdirectory=py"),
+        ("pet", "https://example.org/pet-1-py3-none-any.whl"),
+    ]
+    assert found.lines[0].requirement.extras == {"x"}
+    assert found.lines[0].requirement.marker is not None
+
+
 def test_other_words_of_uv_are_said_to_pip() -> None:
     found = read(
         '[project]\nname = "mine"\ndependencies = ["torch"]\n[tool.uv]\nconstraint-dependencies = ["torch<2.5"]\n'

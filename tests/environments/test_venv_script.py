@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.builders import SITE
+from tests.environments.houses import serve_index
 from tests.environments.wheelhouse import make_wheel
 from windlass.core.environment import Recipe
-from windlass.core.run import Environment
+from windlass.core.run import Environment, Wheels
 from windlass.core.site import Software
 from windlass.environments import KINDS
 from windlass_job import wire
@@ -49,9 +50,11 @@ def module(tmp_path: Path) -> Path:
     return folder
 
 
-def build(wanted: Environment, tmp_path: Path, module: Path | None = None) -> subprocess.CompletedProcess[str]:
+def build(
+    wanted: Environment, tmp_path: Path, module: Path | None = None, listed: str = "greet"
+) -> subprocess.CompletedProcess[str]:
     site = replace(SITE, software=Software(wheelhouse=str(tmp_path / "house")))
-    recipe = VENV.read(wanted, site, {"requirements.txt": "greet\n"}.get)
+    recipe = VENV.read(wanted, site, {"requirements.txt": f"{listed}\n"}.get)
     assert recipe is not None
     source, prefix = tmp_path / "source", tmp_path / "prefix"
     for folder in (source, prefix):
@@ -94,6 +97,18 @@ def test_uv_looks_through_all_indexes_as_pip_does(tmp_path: Path, bin_folder: Pa
     build(Environment(venv="requirements.txt"), tmp_path)
 
     assert (tmp_path / "calls").read_text().count("# unsafe-best-match") == 2
+
+
+def test_an_address_is_fetched_where_the_build_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    wheel = make_wheel(tmp_path / "web", "greet", "1.5")
+    wanted = Environment(venv="requirements.txt", wheels=Wheels.PYPI, system_packages=True)
+
+    with serve_index(tmp_path / "web") as web:
+        done = build(wanted, tmp_path, listed=f"{web}/{wheel.name}")
+
+    assert done.returncode == 0, done.stderr
+    assert use(tmp_path, "import greet; print(greet.VERSION)") == "1.5"
 
 
 def test_on_top_of_modules_what_they_bring_is_not_asked_for_again(

@@ -86,7 +86,7 @@ def _find_in_list(
         return chosen
 
     lines, constraints = choose(found.lines), choose(found.constraints)
-    if not lines or constraints is None:
+    if not lines or constraints is None or any(line.requirement.url for line in lines):
         return ()
     specifiers = ",".join(str(one.requirement.specifier) for one in (*lines, *constraints) if one.requirement.specifier)
     addresses = [one.value for one in found.options if one.name in _INDEXES]

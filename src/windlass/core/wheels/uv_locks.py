@@ -161,8 +161,6 @@ def _find_local(package: dict[str, Any]) -> str | None:
         "virtual": "a member of the workspace",
         "directory": "a folder on this laptop",
         "path": "a file on this laptop",
-        "git": "a git repository",
-        "url": "an address",
     }
     for kind, what in words.items():
         if kind in source and source[kind] != ".":
@@ -178,7 +176,20 @@ def _make_line(lock: _Lock, key: Key, ways: frozenset[Way], text: str) -> Line:
     marker = _format_ways(ways)
     at = re.search(rf'^name = "{re.escape(package["name"])}"\s*\nversion = "{re.escape(version)}"', text, re.MULTILINE)
     where = f"{lock.path}:{text.count(chr(10), 0, at.start()) + 1}" if at else lock.path
-    return make_line(f"{name}=={version}" + (f" ; {marker}" if marker else ""), where, hashes)
+    address = _find_address(package.get("source") or {})
+    wanted = f"{name} @ {address}" if address else f"{name}=={version}"
+    return make_line(wanted + (f" ; {marker}" if marker else ""), where, hashes)
+
+
+def _find_address(source: dict[str, Any]) -> str | None:
+    """As pip writes it; of git the lock has https://example.org/x?subdirectory=a&rev=b#COMMIT"""
+    if "git" not in source:
+        return str(source["url"]) if "url" in source else None
+    address, _, commit = str(source["git"]).partition("#")
+    address, _, query = address.partition("?")
+    folder = re.search(r"(?:^|&)subdirectory=([^&]+)", query)
+    inside = f"#subdirectory={folder[1].replace('%2F', '/')}" if folder else ""
+    return f"git+{address}" + (f"@{commit}" if commit else "") + inside
 
 
 def _format_ways(ways: frozenset[Way]) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 from windlass.core.wheels.names import normal_name
 from windlass.core.wheels.platform import Platform, make_markers
-from windlass.core.wheels.requirements import Line, Option, holds, make_line
-from windlass.core.wheels.texts import refuse_address, refuse_local
+from windlass.core.wheels.requirements import Line, Option, holds, join_link, make_line
+from windlass.core.wheels.texts import refuse_local
 from windlass.errors import RequirementsInvalid
 
 _NODES = make_markers(Platform(python=(3, 11)))  # of any site: what matters here is that it is Linux
@@ -17,6 +17,7 @@ _LOCK = 'uv lock   # then venv = "uv.lock" in [environment]'
 
 @dataclass(frozen=True, kw_only=True)
 class UvSettings:
+    lines: tuple[Line, ...]  # as sources say where they come from
     options: tuple[Option, ...] = ()
     constraints: tuple[Line, ...] = ()
     told: tuple[str, ...] = ()
@@ -32,9 +33,11 @@ def read_uv_settings(path: str, table: dict[str, Any], lines: tuple[Line, ...], 
             )
     try:
         indexes = {str(one.get("name") or one["url"]): one for one in table.get("index") or ()}
-        named = dict(_list_sources(table.get("sources") or {}, lines, frozenset(map(normal_name, extras)), where))
+        chosen = frozenset(map(normal_name, extras))
+        sources = dict(_list_sources(table.get("sources") or {}, lines, chosen, where))
+        named = {package: _as_text(one["index"]) for package, one in sources.items() if "index" in one}
         constraints = tuple(make_line(one, where) for one in table.get("constraint-dependencies") or ())
-        options = tuple(_list_options(table, indexes, frozenset(named.values()), where))
+        options = tuple(_list_options(path, table, indexes, frozenset(named.values()), where))
     except (AttributeError, KeyError, TypeError) as problem:
         raise RequirementsInvalid(f"{where} cannot be read: {problem!r}", hint="uv lock says what is wrong") from None
     told = tuple(
@@ -42,13 +45,14 @@ def read_uv_settings(path: str, table: dict[str, Any], lines: tuple[Line, ...], 
         for package, index in sorted(named.items())
         if indexes[index].get("explicit")
     )
-    return UvSettings(options=options, constraints=constraints, told=told)
+    placed = tuple(_place(line, sources.get(line.name, {}), where) for line in lines)
+    return UvSettings(lines=placed, options=options, constraints=constraints, told=told)
 
 
 def _list_sources(
     sources: dict[str, Any], lines: tuple[Line, ...], chosen: frozenset[str], where: str
-) -> Iterator[tuple[str, str]]:
-    """(package, name of its index); those alone that are asked for, and that are meant for Linux."""
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(package, its source); those alone that are asked for, and that are meant for Linux."""
     asked = {line.name for line in lines}
     for package, given in sources.items():
         meant = [one for one in (given if isinstance(given, list) else [given]) if _is_meant(one, chosen, where)]
@@ -58,10 +62,7 @@ def _list_sources(
             raise RequirementsInvalid(
                 f"{where}: {package} has {len(meant)} sources for Linux, and pip takes it from one", hint=_LOCK
             )
-        (source,) = meant
-        if "index" not in source:
-            raise _refuse(package, source, where)
-        yield package, _as_text(source["index"])
+        yield normal_name(package), meant[0]
 
 
 def _is_meant(source: dict[str, Any], chosen: frozenset[str], where: str) -> bool:
@@ -72,16 +73,24 @@ def _is_meant(source: dict[str, Any], chosen: frozenset[str], where: str) -> boo
     return marker is None or holds(make_line(f"x ; {marker}", where).requirement, _NODES)
 
 
-def _refuse(package: str, source: dict[str, Any], where: str) -> RequirementsInvalid:
+def _place(line: Line, source: dict[str, Any], where: str) -> Line:
+    if not source or "index" in source:
+        return line
     if "git" in source:
-        return refuse_address(package, f"git+{source['git']}", where)
-    if "url" in source:
-        return refuse_address(package, _as_text(source["url"]), where)
-    return refuse_local(f"{package} = {source}", where)
+        mark = next((f"@{source[key]}" for key in ("rev", "tag", "branch") if source.get(key)), "")
+        folder = f"#subdirectory={source['subdirectory']}" if source.get("subdirectory") else ""
+        address = f"git+{str(source['git']).removeprefix('git+')}{mark}{folder}"
+    elif "url" in source:
+        address = str(source["url"])
+    else:
+        raise refuse_local(f"{line.name} = {source}", where)
+    extras = f"[{','.join(sorted(line.requirement.extras))}]" if line.requirement.extras else ""
+    marker = f" ; {line.requirement.marker}" if line.requirement.marker else ""
+    return make_line(f"{line.requirement.name}{extras} @ {address}{marker}", line.where)
 
 
 def _list_options(
-    table: dict[str, Any], indexes: dict[str, dict[str, Any]], named: frozenset[str], where: str
+    path: str, table: dict[str, Any], indexes: dict[str, dict[str, Any]], named: frozenset[str], where: str
 ) -> Iterator[Option]:
     for missing in sorted(named - indexes.keys()):
         raise RequirementsInvalid(
@@ -90,14 +99,15 @@ def _list_options(
     for name, index in indexes.items():
         if index.get("explicit") and name not in named:
             continue
-        kind = "index-url" if index.get("default") else "extra-index-url"
-        yield Option(
-            name="find-links" if index.get("format") == "flat" else kind, value=_as_text(index["url"]), where=where
-        )
+        kind, address = "index-url" if index.get("default") else "extra-index-url", _as_text(index["url"])
+        if index.get("format") == "flat":
+            kind, address = "find-links", join_link(path, address)
+        yield Option(name=kind, value=address, where=where)
     for key in ("index-url", "extra-index-url", "find-links"):
         given = table.get(key) or ()
         for value in (given,) if isinstance(given, str) else given:
-            yield Option(name=key, value=_as_text(value), where=where)
+            text = _as_text(value)
+            yield Option(name=key, value=join_link(path, text) if key == "find-links" else text, where=where)
     if table.get("no-index"):
         yield Option(name="no-index", where=where)
     if table.get("prerelease") == "allow":
