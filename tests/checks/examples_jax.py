@@ -16,6 +16,12 @@ def jax(site: Site, *lines: str, **environment: object) -> Case:
     return listed(site, replace(PYPI, **environment), a__txt="\n".join(lines) + "\n")  # type: ignore[arg-type]
 
 
+def left_out(case: Case) -> Case:
+    """On one's own machine, where the environment one is in comes along."""
+    assert case.environment is not None
+    return replace(case, environment=replace(case.environment, is_left_out=True))
+
+
 EXAMPLES = {
     "C318": Example(
         trips=jax(A100, "jax==0.5.0"),
@@ -31,6 +37,7 @@ EXAMPLES = {
             jax(site_with(GpuKind(name="a100"), software=Software(wheelhouse="/w")), "jax", wheels=Wheels.AUTO),
             replace(jax(A100, "jax"), plan=replace(ONE_GPU, gpus_per_node=0)),
             pinned("jax", A100),  # nothing is built from it
+            left_out(jax(A100, "jax")),
         ),
     ),
     "C319": Example(

@@ -47,9 +47,11 @@ def find_wanted(case: Case, names: tuple[str, ...], machine: str | None = None) 
 
 def find_listed(case: Case) -> Recipe | None:
     """What is built from a list. None: the run takes what is there, and files of the project only hint at that."""
-    recipe = case.environment.recipe if case.environment is not None else None
-    is_conda = case.spec.environment.conda is not None
-    return recipe if recipe and recipe.files and (recipe.read_private or is_conda) else None
+    seen = case.environment
+    if seen is None or (seen.is_left_out and seen.is_asked):  # on one's own machine what one is in comes along
+        return None
+    is_read = seen.recipe.read_private is not None or case.spec.environment.conda is not None
+    return seen.recipe if seen.recipe.files and is_read else None
 
 
 def takes_wheels_of_the_house(case: Case) -> bool:
