@@ -5,11 +5,13 @@ from dataclasses import replace
 
 from tests.builders import CPU_NODE, GPU, GPU_NODE, PLAN, SITE, SPEC
 from windlass.core.case import Case
+from windlass.core.environment import Entering, EnvironmentSeen
 from windlass.core.facts import Facts
 from windlass.core.plan import Plan
-from windlass.core.run import RunSpec
+from windlass.core.run import Environment, RunSpec
 from windlass.core.site import GpuDialect, GpuKind, Login, Rules, Site, Software
 from windlass.core.source.code import Binary, Code, Language, SourceFile
+from windlass.environments import KINDS as ENVIRONMENTS
 
 ONE_GPU = replace(PLAN, partition="gpu", gpus_per_node=1, gpu_dialect=GpuDialect.GRES, cpus_per_task=8)
 FOUR_GPUS = replace(ONE_GPU, gpus_per_node=4, tasks_per_node=4, processes_per_node=4)
@@ -100,3 +102,11 @@ V100 = site_with(GpuKind(name="v100", capability="7.0"))
 K40 = site_with(GpuKind(name="k40", wheels="https://example.org/legacy"))
 A100 = site_with(GpuKind(name="a100"))
 POWER = site_with(GpuKind(name="v100"), architecture="ppc64le")
+
+
+def listed(site: Site, environment: Environment, **files: str) -> Case:
+    """The environment is built from a list of the project's. In names of files `__` is a point."""
+    texts = {name.replace("__", "."): text for name, text in files.items()}
+    (recipe,) = (one for kind in ENVIRONMENTS.values() if (one := kind.read(environment, site, texts.get)))
+    case = code_case(site=site, spec=replace(SPEC, environment=environment), files=texts)
+    return replace(case, environment=EnvironmentSeen(recipe=recipe, entering=Entering(), is_asked=True))

@@ -1,4 +1,4 @@
-"""C306 to C314: whether the software fits the machine."""
+"""C306 to C314, C316: whether the software fits the machine."""
 
 from dataclasses import replace
 
@@ -13,6 +13,7 @@ from tests.checks.code_cases import (
     REMOTE,
     V100,
     code_case,
+    listed,
     make_code,
     mixed,
     pinned,
@@ -26,6 +27,8 @@ from windlass.core.run import BuildPlace, Environment
 from windlass.core.site import GpuKind, Software
 from windlass.core.source.code import Binary
 
+ARM = site_with(GpuKind(name="gh200"), architecture="aarch64")
+IN_POWER = Environment(venv="a.txt")
 V100_OR_A100 = mixed(GpuKind(name="v100"), GpuKind(name="a100"))
 
 
@@ -46,6 +49,8 @@ EXAMPLES = {
             pinned("torch==1.3.1", K40),
             pinned("torch==1.13.1", site_with(GpuKind(name="h100"))),
             pinned("torch==2.1.0+cpu", A100),
+            pinned("torch==2.5.1", ARM),
+            pinned("torch>=2,<2.11", ARM),
             pinned("torch==2.13.0", V100_OR_A100),
             replace(pinned("torch==2.13.0", V100), plan=replace(ONE_GPU, gpu_spelled="v100")),
             code_case(site=K40, files={"environment.yml": "dependencies:\n  - pytorch=1.7\n"}),
@@ -66,6 +71,10 @@ EXAMPLES = {
             pinned("tensorflow==2.4.0", V100),
             pinned("torchvision==0.25", V100),
             pinned("torch==1.2.0", K40),
+            pinned("torch==2.13.0", ARM),
+            pinned("torch==2.5.1+cu124", ARM),
+            listed(ARM, Environment(venv="a.txt"), a__txt="-f https://wheels.example.org\ntorch==2.5.1\n"),
+            pinned("torch==2.13.0", POWER),  # no wheel at all: C316
             code_case(site=V100, files={"nested/requirements.txt": "torch==2.13.0"}),
             pinned("torch==2.13.0", site_with(GpuKind(name="mystery"))),
         ),
@@ -160,6 +169,18 @@ EXAMPLES = {
         also_passes=(
             code_case(spec=run("apptainer pull image.sif docker://a/b")),
             code_case(spec=run("echo apptainer exec"), plan=PLAN),
+        ),
+    ),
+    "C316": Example(
+        trips=listed(POWER, IN_POWER, a__txt="torch==2.10.0\n"),
+        passes=listed(V100, IN_POWER, a__txt="torch==2.10.0\n"),
+        says="torch==2.10.0: PyPI has no wheel of torch for the ppc64le nodes of gpu",
+        also_trips=(pinned("torch", POWER),),
+        also_passes=(
+            listed(POWER, IN_POWER, a__txt="-f https://wheels.example.org\ntorch==2.10.0\n"),
+            listed(POWER, IN_POWER, a__txt="numpy\n"),
+            listed(POWER, Environment(conda="e.yml"), e__yml="dependencies:\n  - pytorch=1.10\n"),
+            pinned("torch", ARM),
         ),
     ),
     "C314": Example(

@@ -13,6 +13,8 @@ from windlass.app.environments.seen import read_recipe
 from windlass.core.environment import Entering, Recipe, make_path, narrow_to_nodes
 from windlass.core.run import BuildPlace, Environment, Resources, Wheels
 from windlass.core.site import Partition, Software
+from windlass.core.wheels.platform import make_platform
+from windlass.edges.laptop_pip import run_download
 from windlass.environments import KINDS
 from windlass.environments.venv_script import CHECK
 from windlass.errors import PlanError, WindlassError
@@ -290,3 +292,37 @@ def test_what_somebody_else_laid_on_a_node_is_not_entered(tmp_path: Path, trap: 
 
     assert (done.returncode, done.stdout) == (wire.EXIT_ENVIRONMENT, "")
     assert ("is a link" if "link" in trap else "belongs to another user") in done.stderr
+
+
+@pytest.mark.parametrize("wheels", [Wheels.AUTO, Wheels.WHEELHOUSE, Wheels.LAPTOP])
+def test_addresses_are_for_login_nodes_that_fetch_themselves(wheels: Wheels) -> None:
+    files = {"requirements.txt": "mine @ git+https://example.org/mine@v1\n"}
+    asked = Environment(venv="requirements.txt", wheels=wheels)
+
+    assert "mine@" in read(replace(asked, wheels=Wheels.PYPI), files).files["requirements.txt"].replace(" @", "@")
+    with pytest.raises(WindlassError, match="comes from a git repository") as caught:
+        read(asked, files)
+    assert (caught.value.hint or "").startswith('wheels = "pypi"')
+
+
+def test_wheels_of_the_project_are_found_by_pip_on_the_laptop(tmp_path: Path) -> None:
+    make_wheel(tmp_path / "wheels", "greet", "1.5")
+    (tmp_path / "requirements.txt").write_text("--no-index\n--find-links ./wheels\ngreet\n")
+    recipe = read_recipe(Environment(venv="requirements.txt", wheels=Wheels.LAPTOP), SITE, tmp_path)
+    assert recipe is not None
+    assert recipe.read_private is not None
+    (tmp_path / "new").mkdir()
+
+    run_download(recipe.read_private(), make_platform("3.11", "x86_64", "2.28"), tmp_path / "new", print)
+
+    assert [one.name for one in (tmp_path / "new").iterdir()] == ["greet-1.5-py3-none-any.whl"]
+
+
+@pytest.mark.parametrize("wheels", [Wheels.AUTO, Wheels.PYPI])
+def test_wheels_of_the_project_are_not_where_a_login_node_installs(wheels: Wheels, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("--find-links ./wheels\ngreet\n")
+
+    with pytest.raises(WindlassError, match="is a folder of the project") as caught:
+        read_recipe(Environment(venv="requirements.txt", wheels=wheels), SITE, tmp_path)
+
+    assert (caught.value.hint or "").startswith('wheels = "laptop"')

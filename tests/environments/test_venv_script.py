@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.builders import SITE
+from tests.environments.houses import serve_index
 from tests.environments.wheelhouse import make_wheel
 from windlass.core.environment import Recipe
-from windlass.core.run import Environment
+from windlass.core.run import Environment, Wheels
 from windlass.core.site import Software
 from windlass.environments import KINDS
 from windlass_job import wire
@@ -21,7 +22,7 @@ VENV = KINDS["venv"]
 PROBE = Path(__file__).parents[2] / "src" / "windlass_job" / "working" / "env_probe.py"
 # As much of uv as a build uses: like uv's, its venv has no pip, and what is outside of the venv counts for nothing.
 UV = """#!/bin/bash
-echo "uv $*" >> "$UV_CALLS"
+echo "uv $* # $UV_INDEX_STRATEGY" >> "$UV_CALLS"
 case "$1" in
   venv) exec PYTHON -m venv --without-pip "${@: -1}" ;;
   pip) shift 2; shift; venv=$1; shift 2; exec env -u PYTHONPATH PYTHON -m pip --python "$venv" install --quiet "$@" ;;
@@ -49,9 +50,11 @@ def module(tmp_path: Path) -> Path:
     return folder
 
 
-def build(wanted: Environment, tmp_path: Path, module: Path | None = None) -> subprocess.CompletedProcess[str]:
+def build(
+    wanted: Environment, tmp_path: Path, module: Path | None = None, listed: str = "greet"
+) -> subprocess.CompletedProcess[str]:
     site = replace(SITE, software=Software(wheelhouse=str(tmp_path / "house")))
-    recipe = VENV.read(wanted, site, {"requirements.txt": "greet\n"}.get)
+    recipe = VENV.read(wanted, site, {"requirements.txt": f"{listed}\n"}.get)
     assert recipe is not None
     source, prefix = tmp_path / "source", tmp_path / "prefix"
     for folder in (source, prefix):
@@ -84,6 +87,27 @@ def test_alone_it_is_made_and_filled_by_uv(tmp_path: Path, bin_folder: Path) -> 
 
     assert done.returncode == 0, done.stderr
     assert list_calls(tmp_path) == ["venv", "pip"]
+    assert use(tmp_path, "import greet; print(greet.VERSION)") == "1.5"
+
+
+def test_uv_looks_through_all_indexes_as_pip_does(tmp_path: Path, bin_folder: Path) -> None:
+    """Alone it looks no further than the first that has a package: PyTorch's has old versions of many."""
+    make_wheel(tmp_path / "house", "greet", "1.5")
+
+    build(Environment(venv="requirements.txt"), tmp_path)
+
+    assert (tmp_path / "calls").read_text().count("# unsafe-best-match") == 2
+
+
+def test_an_address_is_fetched_where_the_build_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    wheel = make_wheel(tmp_path / "web", "greet", "1.5")
+    wanted = Environment(venv="requirements.txt", wheels=Wheels.PYPI, system_packages=True)
+
+    with serve_index(tmp_path / "web") as web:
+        done = build(wanted, tmp_path, listed=f"{web}/{wheel.name}")
+
+    assert done.returncode == 0, done.stderr
     assert use(tmp_path, "import greet; print(greet.VERSION)") == "1.5"
 
 

@@ -70,6 +70,13 @@ def test_where_old_gpus_need_another_build_it_is_named() -> None:
     assert "nelsonliu" in (find(case, "C306").hint or "")
 
 
+def test_a_partition_whose_gpus_would_do_is_named() -> None:
+    """SD-23."""
+    case = make_case("sdumont", Resources(partition="nvidia_dev", gpus=1, time=HOUR / 4), code=Code(files=TORCH))
+
+    assert "--partition gdl (v100)" in (find(case, "C306").hint or "")
+
+
 def test_a_run_that_names_no_kind_is_not_sent_to_gpus_that_torch_forgot() -> None:
     """SD-23."""
     plan = plan_for(Resources(gpus=1, time=HOUR), site=load("sdumont"))

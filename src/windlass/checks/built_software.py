@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 from windlass.core.case import Case
 from windlass.core.environment import Built
 from windlass.core.finding import Finding, Severity
-from windlass.core.source.gpu_advice import list_builds, soften
+from windlass.core.source.gpu_advice import list_builds, list_places, soften
 from windlass.core.source.gpu_builds import format_capability
+from windlass.core.source.pins import CONDA_LOCKS, find_torch_module, read_conda_files
 from windlass.core.source.software import find_gpu_kinds
 
 _CODE = re.compile(r"(sm|compute)_(\d+)[a-z]?")
+_NAME_ANOTHER = "name a build with CUDA in the requirements, then: windlass env build"
+_ANY_CUDA = "12.4"
+_OLDEST_OF_CUDA = {"11": 35, "12": 50, "13": 75}  # the oldest GPU that a compiler of this version makes code for
+_OF_PIP = re.compile(r"(?m)^\s*-\s*['\"]?pip['\"]?\s*:")
+# Of conda's packages those that come for processors and for GPUs under one name.
+_OF_CONDA = frozenset({"pytorch", "tensorflow", "jax", "jaxlib"})
 
 
 def environment_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
@@ -38,26 +45,105 @@ def _make_no_code(case: Case, built: Built, framework: str, kind: str, capabilit
         severity=Severity.ERROR,
         message=f"{name} in {built.id} has code for {', '.join(built.gpu_code[framework])}, "
         f"and {kind} needs sm_{capability} ({format_capability(capability)})",
-        hint=_advise(case, framework, capability),
+        hint=_advise(case, framework, capability, built.gpu_code[framework]),
         fact=f"gpu_code in env.json of {built.id} at {case.site.name}",
     )
 
 
 def environment_is_for_processors_only(case: Case) -> Iterator[Finding]:
-    """GPUs are asked for, and the environment was built with a framework that cannot use any."""
+    """GPUs are asked for, and the environment was built with a framework that cannot use any.
+
+    The training would run on the processors, many times slower, and the GPUs would stand idle.
+    """
     built = case.environment.built if case.environment is not None else None
     if built is None or not case.plan.gpus_per_node:
         return
-    torch = built.packages.get("torch", "")
-    found = "torch " + torch if torch.endswith("+cpu") else "tensorflow-cpu" * ("tensorflow-cpu" in built.packages)
+    found = next(_list_for_processors(built), None)
     if found:
         yield Finding(
             code="C324",
             severity=Severity.WARNING,
             message=f"{found} in {built.id} is the build for processors, and the run asks for GPUs",
-            hint="name a build with CUDA in the requirements, then: windlass env build",
+            hint=_advise_conda(case) if case.spec.environment.conda else _NAME_ANOTHER,
             fact=f"packages in env.json of {built.id} at {case.site.name}",
         )
+
+
+def _list_for_processors(built: Built) -> Iterator[str]:
+    packages = built.packages
+    torch = packages.get("torch", "")
+    if torch.endswith("+cpu"):
+        yield f"torch {torch}"
+    if "tensorflow-cpu" in packages:
+        yield "tensorflow-cpu"
+    for name, made in sorted(built.made_for.items()):
+        if not made and not built.gpu_code.get(name):
+            yield f"{name} {packages.get(name, '')}".strip()
+
+
+def _advise_conda(case: Case) -> str:
+    known = case.site.software.cuda
+    solve = f'cuda = "{_ANY_CUDA}" under [software] of the site file: a solver that sees no GPU needs it'
+    return f"{f'cuda-version={known} in its list' if known else solve}; then: windlass env build --again"
+
+
+def module_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
+    """The CUDA in the name of PyTorch's module makes no code for this GPU any more.
+
+    CUDA 13 makes none for GPUs before 7.5 (so not for the V100), 12 none before 5.0 and 11 none before 3.5.
+    """
+    module = find_torch_module(case.plan.modules)
+    oldest = _OLDEST_OF_CUDA.get(module[2].partition(".")[0]) if module and module[2] else None
+    if module is None or oldest is None or not case.plan.gpus_per_node:
+        return
+    kinds = find_gpu_kinds(case)
+    wrong = next(((kind, one) for kind, one in kinds if one < oldest), None)
+    if wrong is None:
+        return
+    kind, capability = wrong
+    places = list_places(case, lambda one: one >= oldest)
+    find = f"a module with an older CUDA: windlass modules find PyTorch --on {case.site.name}"
+    found = Finding(
+        code="C317",
+        severity=Severity.WARNING,
+        message=f"{module[0]} is built with CUDA {module[2]}, which makes code for GPUs from "
+        f"{format_capability(oldest)} on; the {kind} is {format_capability(capability)}",
+        hint=", or ".join((find, *places)),
+        fact=f"gpu.{kind}.capability of {case.site.name}",
+    )
+    works = [name for name, one in kinds if one >= oldest]
+    yield soften(case, found, works[-1]) if works else found
+
+
+def conda_may_solve_for_processors(case: Case) -> Iterator[Finding]:
+    """A conda environment is about to be built where no GPU is seen: solvers take the builds for processors then.
+
+    They look for the driver of the machine they run on, and login nodes have none. `cuda` under [software] of the site
+    file says which one the nodes have; so does a look at a node, and a package in the list that asks for CUDA.
+    """
+    seen = case.environment
+    if seen is None or seen.built is not None or seen.is_left_out or not case.plan.gpus_per_node:
+        return
+    files = seen.recipe.files
+    if case.spec.environment.conda is None or not files or case.site.software.cuda or not find_gpu_kinds(case):
+        return
+    text = "\n".join(files.values())
+    if not CONDA_LOCKS.isdisjoint(files) or re.search(r"cuda|gpu", text, re.IGNORECASE):
+        return
+    own = {name: _OF_PIP.split(text)[0] for name, text in files.items()}
+    for pin in read_conda_files(own):
+        if pin.name in _OF_CONDA:
+            yield Finding(
+                code="C315",
+                severity=Severity.WARNING,
+                message=f"{pin.name} may be solved as the build for processors: "
+                f"no file says which CUDA the nodes of {case.site.name} have",
+                hint=f"windlass site check {case.site.name} --deep   # asks a node\n"
+                f'or in the site file: [software] cuda = "{_ANY_CUDA}"',
+                fact=f"software.cuda of {case.site.name}",
+                where=pin.where,
+            )
+            return
 
 
 def _runs_on(code: Sequence[str], capability: int) -> bool:
@@ -73,8 +159,10 @@ def _runs_on(code: Sequence[str], capability: int) -> bool:
     return False
 
 
-def _advise(case: Case, framework: str, capability: int) -> str:
+def _advise(case: Case, framework: str, capability: int, code: Sequence[str]) -> str:
+    places = ", or ".join(list_places(case, lambda one: _runs_on(code, one)))
     if framework != "torch":
-        return f"a release of {framework} with code for sm_{capability}, or another kind of GPU (resources.gpu)"
-    ways = list_builds(case)
-    return f"{', or '.join(ways)}; then: windlass env build" if ways else "another kind of GPU (resources.gpu)"
+        another = places or "another kind of GPU (resources.gpu)"
+        return f"a release of {framework} with code for sm_{capability}, or {another}"
+    ways = [f"{', or '.join(builds)}; then: windlass env build"] if (builds := list_builds(case)) else []
+    return ", or ".join([*ways, places] if places else ways) or "another kind of GPU (resources.gpu)"

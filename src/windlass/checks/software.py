@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
 from windlass.core.run import BuildPlace
-from windlass.core.source.gpu_advice import list_builds, soften
+from windlass.core.source.gpu_advice import list_builds, list_places, soften
 from windlass.core.source.gpu_builds import (
+    FIRST_FOR_GPUS_ON_ARM,
     NEEDS_GLIBC_2_28,
     find_first_working,
     find_oldest_driver,
@@ -15,9 +17,17 @@ from windlass.core.source.gpu_builds import (
     has_kernels,
     runs_on,
 )
-from windlass.core.source.pins import find_pins, read_version
+from windlass.core.source.pins import read_version
 from windlass.core.source.reach import look_at_code
-from windlass.core.source.software import Torch, find_gpu_kinds, find_node_types, find_torch, find_torch_version
+from windlass.core.source.software import (
+    Torch,
+    find_gpu_kinds,
+    find_machine,
+    find_node_types,
+    find_torch,
+    find_torch_version,
+)
+from windlass.core.source.wanted import find_listed, find_wanted
 
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64", "ppc64le": "ppc64le"}
 _LONGEST_NAME = 300
@@ -32,16 +42,12 @@ def torch_has_no_kernels(case: Case) -> Iterator[Finding]:
     CUDA error: no kernel image is available for execution on the device.
     """
     torch = find_torch(case)
-    if torch is None or not torch.is_exact or not case.plan.gpus_per_node:
+    if torch is None or not case.plan.gpus_per_node:
         return
-    if torch.pin.build == "cpu":
-        yield Finding(
-            code="C306",
-            severity=Severity.WARNING,
-            message=f"{torch.pin.text} is the build for CPUs, and the run asks for GPUs",
-            hint="leave +cpu out, and the index of the CPU builds",
-            where=torch.where,
-        )
+    if torch.is_for_processors:
+        yield _make_for_processors(torch)
+        return
+    if not torch.is_exact:
         return
     kinds = find_gpu_kinds(case)
     for kind, capability in kinds:
@@ -55,7 +61,7 @@ def torch_has_no_kernels(case: Case) -> Iterator[Finding]:
 def torch_may_have_no_kernels(case: Case) -> Iterator[Finding]:
     """PyTorch is asked for without a version, and the newest one holds no code for this GPU. See C306."""
     torch = find_torch(case)
-    if torch is None or torch.is_exact or not case.plan.gpus_per_node:
+    if torch is None or torch.is_exact or torch.is_for_processors or not case.plan.gpus_per_node:
         return
     for kind, capability in find_gpu_kinds(case):
         if has_kernels(torch.build, capability) is False:
@@ -87,6 +93,25 @@ def driver_is_too_old(case: Case) -> Iterator[Finding]:
         message=f"{said}; CUDA {cuda} of torch {torch.build.name} {wants}",
         hint=", or ".join((*list_builds(case), "the site's module")),
         fact=f"software.driver of {case.site.name}",
+        where=torch.where,
+    )
+
+
+def torch_has_no_wheel(case: Case) -> Iterator[Finding]:
+    """PyPI has wheels of PyTorch for x86_64 and aarch64, and none for ppc64le.
+
+    pip would say: No matching distribution found for torch. Centres with such nodes have it as a module, or in a
+    channel of conda's or a container.
+    """
+    torch = find_torch(case)
+    if torch is None or not torch.has_no_wheel:
+        return
+    yield Finding(
+        code="C316",
+        severity=Severity.ERROR if find_listed(case) is not None else Severity.WARNING,
+        message=f"{torch.pin.text}: PyPI has no wheel of torch for the ppc64le nodes of {case.plan.partition}",
+        hint=f"windlass modules find PyTorch --on {case.site.name}; or conda, or a container, in [environment]",
+        fact=f"node.architecture of {case.site.name}",
         where=torch.where,
     )
 
@@ -134,7 +159,7 @@ def glibc_is_too_old(case: Case) -> Iterator[Finding]:
     has = read_version(case.facts.glibc or "")
     if torch is None or not has or has >= (2, 28) or torch.is_conda or case.spec.environment.container:
         return
-    if torch.build.version[:2] >= NEEDS_GLIBC_2_28 and not case.site.software.wheelhouse:
+    if torch.build.version[:2] >= NEEDS_GLIBC_2_28 and not torch.is_from_house:
         yield Finding(
             code="C310",
             severity=Severity.ERROR if torch.is_exact else Severity.WARNING,
@@ -237,10 +262,27 @@ def _find_flash_attention(case: Case) -> Iterator[tuple[str, str, int]]:
         named = file.module.find_constant(call.keyword("attn_implementation", "_attn_implementation"))
         if named == "flash_attention_2" or file.module.find_constant(call.keyword("use_flash_attention_2")) is True:
             yield file.where(call.line), "flash_attention_2", _AMPERE
-    for pin in find_pins(case.code, ("flash-attn",), first=case.spec.environment.venv or case.spec.environment.conda):
+    for pin in find_wanted(case, ("flash-attn",), find_machine(case)):
         bound = pin.newest or (3,)
         is_first = (pin.exact or bound) < (2,) or (pin.exact is None and bound <= (2,))
         yield pin.where, pin.text, _TURING if is_first else _AMPERE
+
+
+def _make_for_processors(torch: Torch) -> Finding:
+    if torch.pin.build == "cpu":
+        which, hint = "the build for CPUs", "leave +cpu out, and the index of the CPU builds"
+        hint = "a build with cuda in its name, then a new lock" if torch.is_conda else hint
+    else:
+        first = ".".join(map(str, FIRST_FOR_GPUS_ON_ARM))
+        which = f"on {torch.machine} a build for CPUs: PyPI has others there from {first} on"
+        hint = f'"torch>={first}", the site\'s module, or a container'
+    return Finding(
+        code="C306",
+        severity=Severity.WARNING,
+        message=f"{torch.pin.text} is {which}, and the run asks for GPUs",
+        hint=hint,
+        where=torch.where,
+    )
 
 
 def _make_no_kernels(case: Case, code: str, torch: Torch, kind: str, capability: int) -> Finding:
@@ -255,20 +297,21 @@ def _make_no_kernels(case: Case, code: str, torch: Torch, kind: str, capability:
         severity=Severity.ERROR if is_sure else Severity.WARNING,
         message=f"torch {torch.build.name}{taken} has no kernels for the {kind} "
         f"({format_capability(capability)}){holds}",
-        hint=_advise_build(case, capability, torch.build.kernels, wheels),
+        hint=_advise_build(case, capability, torch, wheels),
         fact=f"gpu.{kind}.capability of {case.site.name}, and the architectures in PyTorch's wheels",
         where=torch.where,
     )
 
 
-def _advise_build(case: Case, capability: int, held: tuple[int, ...] | None, wheels: str | None) -> str | None:
-    """The newest release that works on an old GPU, the oldest on a new one."""
+def _advise_build(case: Case, capability: int, torch: Torch, wheels: str | None) -> str | None:
+    """The newest release that works on an old GPU, the oldest on a new one; or another place."""
+    held = torch.build.kernels
     if held and capability > max(held):
         first = find_first_working(capability)
-        return f'"torch>={first.name}"' if first else None
-    ways = list_builds(case)
-    ways += [f"a build for it: {wheels}"] if wheels else []
-    return ", or ".join(ways) or None
+        ways = [f'"torch>={first.name}"'] if first else []
+    else:
+        ways = [*list_builds(case), *([f"a build for it: {wheels}"] if wheels else [])]
+    return ", or ".join((*ways, *list_places(case, partial(has_kernels, torch.build)))) or None
 
 
 def _find_named_architecture(case: Case, node: str) -> str | None:

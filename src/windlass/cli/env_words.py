@@ -118,6 +118,7 @@ def show_built(output: Output, built: Built) -> None:
         "packed": built.packed,
         "image": " ".join(part for part in (built.source, built.digest) if part),
         "pulled as": built.pinned,
+        **{f"{name} is made for": made or "processors" for name, made in sorted(built.made_for.items())},
         **{f"GPU code of {name}": " ".join(code) for name, code in sorted(built.gpu_code.items())},
     }
     width = max(len(name) for name in rows) + 2

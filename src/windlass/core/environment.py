@@ -74,6 +74,7 @@ class Built:
     packages: Mapping[str, str] = field(default_factory=lambda: _NONE)  # name and version
     outer: tuple[str, ...] = ()  # names of those that modules or the system bring
     gpu_code: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # "torch": ("sm_80", ...); as they say it
+    made_for: Mapping[str, str] = field(default_factory=lambda: _NONE)  # "torch": "cuda 12.4"; "": for no GPU
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +187,7 @@ def _list_texts(built: Built) -> Iterator[str]:
     """Each a line, or a part of one, where it is shown."""
     yield from (built.kind, built.path, built.python or "", *built.modules, built.platform, built.glibc or "")
     yield from (*built.outer, built.packed or "", built.source, built.digest or "", built.pinned or "")
-    yield from (text for pair in built.packages.items() for text in pair)
+    yield from (text for pairs in (built.packages, built.made_for) for pair in pairs.items() for text in pair)
     yield from (text for name, code in built.gpu_code.items() for text in (name, *code))
 
 

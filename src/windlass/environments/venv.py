@@ -20,7 +20,7 @@ from windlass.core.site import Site
 from windlass.environments.scripts import begin_script, probe
 from windlass.environments.venv_on_nodes import choose_wheels_of_nodes, make_on_nodes
 from windlass.environments.venv_script import CHECK, CONSTRAINTS, INDEXES, REQUIREMENTS, make_lines
-from windlass.errors import PlanError
+from windlass.errors import PlanError, RequirementsInvalid
 from windlass_job import wire
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None
         return Recipe(kind=KIND.name, modules=modules, purge_modules=purge, existing=environment.venv)
     _refuse_odd_python(environment.python)
     found = _read_list(environment, read)
+    _refuse_links(environment, site, found)
     _refuse_other_python(environment.python, found)
     recipe = Recipe(
         kind=KIND.name,
@@ -82,6 +83,21 @@ def _refuse_other_python(version: str | None, found: "Requirements") -> None:
         )
 
 
+def _refuse_links(environment: Environment, site: Site, found: "Requirements") -> None:
+    """Folders of wheels in the project: pip here has them, and pip at the site has not."""
+    from windlass.core.wheels.requirements import is_of_project
+
+    is_open = environment.wheels is Wheels.AUTO and site.software.wheelhouse is None
+    if environment.wheels is not Wheels.PYPI and not is_open:
+        return
+    for option in filter(is_of_project, found.options):
+        raise RequirementsInvalid(
+            f"{option.where}: {option} is a folder of the project, which is not there when the environment is built",
+            hint='wheels = "laptop" in [environment]: its wheels are sent; or a folder of the site',
+            done="nothing was built",
+        )
+
+
 def _make_files(environment: Environment, found: "Requirements") -> dict[str, str]:
     """Flat, with all that was included; an address of an index with a password in it is refused."""
     from windlass.core.wheels.requirements import format_constraints, format_requirements
@@ -96,7 +112,7 @@ def _read_list(environment: Environment, read: ReadFile) -> "Requirements":
     from windlass.core.wheels.requirements import read_requirements
 
     assert environment.venv is not None
-    return read_requirements(environment.venv, read)
+    return read_requirements(environment.venv, read, with_addresses=environment.wheels is Wheels.PYPI)
 
 
 def _make_build(recipe: Recipe, site: Site) -> Build:

@@ -33,6 +33,9 @@ def _set_up(recipe: Recipe) -> tuple[str, ...]:
     return (
         f'export PIP_CACHE_DIR="${wire.ENV_ROOT}/{wire.CACHES}/pip" UV_CACHE_DIR="${wire.ENV_ROOT}/{wire.CACHES}/uv"',
         "export PYTHONNOUSERSITE=1 PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 UV_PYTHON_DOWNLOADS=never",
+        # Of several indexes the best version, as pip takes it; uv alone would look no further than the first that has
+        # a package at all. A variable, because older ones would not bear an option that they do not know.
+        'export UV_INDEX_STRATEGY="${UV_INDEX_STRATEGY:-unsafe-best-match}"',
         *(() if recipe.modules else ("unset PYTHONPATH",)),
         "unset PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_TARGET PIP_PREFIX",
     )

@@ -33,10 +33,11 @@ _REMOVED = b".removed-"
 _SCRIPT = b"build.sh"
 _PROBE, _PROBED, _FACTS = b"windlass_probe.py", b"probed.json", b"facts.json"
 _RESOLVE = b"windlass_resolve.py"
+_LAID = {_PROBE: "env_probe.py", b"windlass_gpu_code.py": "gpu_code.py", _RESOLVE: "image_digest.py"}
 _SYNC_S = 60
 # Of the shell that started us: they would make a new Python look for its packages elsewhere.
 _NOT_PASSED_ON = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
-_OF_PROBE = ("python", "glibc", "packages", "outer", "gpu_code", "platform")
+_OF_PROBE = ("python", "glibc", "packages", "outer", "gpu_code", "made_for", "platform")
 _CARD_KINDS = {
     "kind": str,
     "path": str,
@@ -44,6 +45,7 @@ _CARD_KINDS = {
     "packages": dict,
     "outer": list,
     "gpu_code": dict,
+    "made_for": dict,
     "bytes": int,
     "files": int,
 }
@@ -124,7 +126,7 @@ def _lay(folder: bytes, number: int, request: "Dict[str, Any]") -> bytes:
         disk.make_folders(os.path.dirname(path))
         disk.write_new(path, content)
     disk.write_new(os.path.join(source, _SCRIPT), request["script"].encode("utf-8"), 0o700)
-    for name, program in ((_PROBE, "env_probe.py"), (_RESOLVE, "image_digest.py")):
+    for name, program in sorted(_LAID.items()):
         disk.write_new(os.path.join(source, name), pkgutil.get_data("windlass_job.working", program) or b"")
     return prefix
 

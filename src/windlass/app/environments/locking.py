@@ -13,7 +13,7 @@ from windlass.core.environment import Damaged
 from windlass.core.run import Environment
 from windlass.core.site import Site
 from windlass.core.wheels.platform import make_platform
-from windlass.core.wheels.requirements import read_requirements
+from windlass.core.wheels.requirements import place_links, read_requirements
 from windlass.edges.environments import fetch_built
 from windlass.edges.files import explain, save_file
 from windlass.edges.laptop_pip import Pinned, run_resolution
@@ -39,7 +39,7 @@ def lock_resolved(session: Session, site: Site, environment: Environment, projec
     name = environment.venv
     if name is None:
         raise UsageError("[environment] names no venv", hint='venv = "requirements.txt"; or: windlass env lock FILE')
-    found = read_requirements(name, make_reader(project))
+    found = place_links(read_requirements(name, make_reader(project)), str(project.resolve()))
     python = fetch_site_python(session.host(site), site, make_question(environment, site))
     check_python(session, site, found.python, python)
     platform = make_platform(python.version, python.machine, python.glibc)

@@ -141,7 +141,17 @@ def read_recipe(environment: Environment, site: Site, project: Path, resources: 
         raise PlanError(f"{asked} are asked for at once, and a run is in one of them", hint="windlass config")
     if found and environment.build is BuildPlace.NODE:
         _refuse_on_nodes(KINDS[found[0].kind])
-    return replace(found[0], sources=tuple(sources)) if found else None
+    return _place_links(replace(found[0], sources=tuple(sources)), project) if found else None
+
+
+def _place_links(recipe: Recipe, project: Path) -> Recipe:
+    """pip on this laptop runs in another folder than the project's."""
+    private = recipe.read_private
+    if private is None:
+        return recipe
+    from windlass.core.wheels.requirements import place_links
+
+    return replace(recipe, read_private=lambda: place_links(private(), str(project.resolve())))
 
 
 def list_sources(environment: Environment, site: Site, project: Path) -> tuple[str, ...]:

@@ -72,7 +72,9 @@ def download_wheels(session: Session, found: Requirements, platform: Platform) -
     """Those of the last time, where nothing that was asked for has changed."""
     cache = session.folders.cache / _CACHE
     listing = cache / "sets" / f"{_make_key(found, platform)}.json"
-    if (kept := _load_set(cache, listing)) is not None:
+    # What lies in a folder may be another file of the same name today.
+    from_folder = any(one.name == "find-links" and "://" not in one.value for one in found.options)
+    if not from_folder and (kept := _load_set(cache, listing)) is not None:
         session.tell(f"{len(kept)} wheels for {platform} were downloaded before")
         return kept
     session.tell(f"downloading wheels for {platform}")

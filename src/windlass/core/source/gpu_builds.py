@@ -36,6 +36,9 @@ NEWEST = max(PYPI)
 # Where the wheels of PyPI run: x86_64 needs this glibc from this release on (manylinux_2_28; before: any).
 NEEDS_GLIBC_2_28 = (2, 7)
 
+# The first whose wheel for aarch64 holds code for GPUs; which, was not read. For ppc64le PyPI has no wheel at all.
+FIRST_FOR_GPUS_ON_ARM = (2, 11)
+
 # By a word in the name that Slurm or the site gives it; longer words first.
 _CAPABILITIES: tuple[tuple[str, int], ...] = (
     *(("gb200", 100), ("gb300", 103), ("gh200", 90), ("b200", 100), ("b300", 103), ("h100", 90), ("h200", 90)),

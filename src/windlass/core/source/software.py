@@ -1,12 +1,21 @@
 """Which PyTorch a run would get, and on which GPUs and nodes it may land."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windlass.core.case import Case
 from windlass.core.site import NodeType
-from windlass.core.source.gpu_builds import NEWEST, PYPI, Build, find_build, find_capability, read_tag
-from windlass.core.source.pins import Pin, find_pins, find_torch_module
+from windlass.core.source.gpu_builds import (
+    FIRST_FOR_GPUS_ON_ARM,
+    NEWEST,
+    PYPI,
+    Build,
+    find_build,
+    find_capability,
+    read_tag,
+)
+from windlass.core.source.pins import Pin, find_torch_module
 from windlass.core.source.reach import look_at_code
+from windlass.core.source.wanted import find_wanted, takes_wheels_of_the_house
 
 _TORCH = ("torch", "pytorch", "pytorch-gpu")
 _CONTAINERS = frozenset({"apptainer", "singularity", "podman", "docker", "shifter", "sarus", "enroot", "ch-run"})
@@ -20,6 +29,22 @@ class Torch:
     pin: Pin
     is_exact: bool  # one version only can be installed
     is_conda: bool = False
+    is_from_house: bool = False  # the site's wheelhouse
+    machine: str | None = None  # for which; None: not known
+
+    @property
+    def is_for_processors(self) -> bool:
+        """It can use no GPU."""
+        is_old = self.pin.build is None and self.build.version[:2] < FIRST_FOR_GPUS_ON_ARM
+        return self.pin.build == "cpu" or (self.machine == "aarch64" and self._is_of_pypi and is_old)
+
+    @property
+    def has_no_wheel(self) -> bool:
+        return self.machine == "ppc64le" and self._is_of_pypi
+
+    @property
+    def _is_of_pypi(self) -> bool:
+        return self.pin.other_index is None and not self.is_conda and not self.is_from_house
 
     @property
     def where(self) -> str:
@@ -28,31 +53,40 @@ class Torch:
 
 def find_torch(case: Case) -> Torch | None:
     """What pip or conda would install; None where the site's own build is taken, or nothing is known."""
-    wanted = case.spec.environment
-    if find_torch_module(case.plan.modules) or wanted.container or _runs_in_a_container(case):
+    if find_torch_module(case.plan.modules) or case.spec.environment.container or _runs_in_a_container(case):
         return None
-    pins = find_pins(case.code, _TORCH, first=wanted.venv or wanted.conda)
+    pins = find_wanted(case, _TORCH, find_machine(case))
     if not pins:
         return None
     pin = pins[0]
-    if case.site.software.wheelhouse and pin.build is None:
-        return None  # built by the centre for its own GPUs
+    is_from_house = takes_wheels_of_the_house(case)
+    if is_from_house and pin.build is None:
+        return None
     cuda = read_tag(pin.build) if pin.build else None
     if pin.build and cuda is None and pin.build != "cpu":
         return None  # ROCm
     version = pin.exact or _find_newest(pin)
-    is_conda = pin.where.partition(":")[0].endswith((".yml", ".yaml")) and not pin.text.startswith("torch")
+    is_conda, machine = pin.name != "torch", find_machine(case)
     build = find_build(version, cuda)
     if is_conda:
         build = Build(version=version, cuda=cuda, kernels=_OF_CONDA if version >= (1, 3, 1) else None)
-    return Torch(build=build, pin=pin, is_exact=pin.exact is not None, is_conda=is_conda)
+    elif machine not in (None, "x86_64"):
+        build = replace(build, kernels=None)  # other wheels, which were not read
+    return Torch(
+        build=build,
+        pin=pin,
+        is_exact=pin.exact is not None,
+        is_conda=is_conda,
+        is_from_house=is_from_house,
+        machine=machine,
+    )
 
 
 def find_torch_version(case: Case) -> tuple[int, ...] | None:
     """The one version that is loaded as a module or asked for; None: open."""
     if module := find_torch_module(case.plan.modules):
         return module[1]
-    pins = find_pins(case.code, _TORCH, first=case.spec.environment.venv or case.spec.environment.conda)
+    pins = find_wanted(case, _TORCH, find_machine(case))
     return next((pin.exact for pin in pins if pin.exact and len(pin.exact) > 1), None)
 
 
@@ -85,6 +119,12 @@ def find_node_types(case: Case) -> tuple[NodeType, ...]:
     if case.plan.partition is not None or kind is None:
         return ()
     return tuple(one for one in case.site.node_types if one.gpu == kind.name)
+
+
+def find_machine(case: Case) -> str | None:
+    """The processor of the nodes; None: not known, or they differ."""
+    found = {one.architecture for one in find_node_types(case)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _runs_in_a_container(case: Case) -> bool:

@@ -7,7 +7,7 @@ from windlass.core.credentials import hide_credentials
 from windlass.core.wheels.names import normal_name
 from windlass.core.wheels.python_needed import read_python_needed
 from windlass.core.wheels.requirements import Line, ReadFile, Requirements, make_line
-from windlass.core.wheels.texts import refuse_address
+from windlass.core.wheels.uv_settings import read_uv_settings
 from windlass.errors import RequirementsInvalid
 
 _DEEPEST = 20
@@ -32,9 +32,14 @@ def read_project(path: str, text: str, extras: tuple[str, ...], read: ReadFile) 
         )
     for extra in extras:
         lines += _read_extra(normal_name(extra), optional, groups, (path, text))
+    lines = list(dict.fromkeys(_unfold(lines, project, optional, (path, text))))
+    settings = read_uv_settings(path, _table(_table(values.get("tool")).get("uv")), tuple(lines), extras)
     return Requirements(
         file=path,
-        lines=tuple(dict.fromkeys(_unfold(lines, project, optional, (path, text)))),
+        lines=settings.lines,
+        constraints=settings.constraints,
+        options=settings.options,
+        told=settings.told,
         python=read_python_needed(project.get("requires-python"), locate(path, text, "requires-python")),
     )
 
@@ -88,10 +93,7 @@ def _read_list(items: object, path: str, text: str) -> list[Line]:
     for item in items:
         if not isinstance(item, str):
             raise RequirementsInvalid(f"{path}: {hide_credentials(repr(item))} is no requirement: a text is expected")
-        line = make_line(item, locate(path, text, item))
-        if line.requirement.url is not None:
-            raise refuse_address(line.name, line.requirement.url, line.where)
-        lines.append(line)
+        lines.append(make_line(item, locate(path, text, item)))
     return lines
 
 

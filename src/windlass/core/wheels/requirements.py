@@ -1,5 +1,6 @@
 """What a project asks for: requirements.txt with all that it includes, pyproject.toml, uv.lock; as one flat list."""
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ from windlass.errors import RequirementsInvalid
 ReadFile = Callable[[str], str | None]  # the text of a file of the project; None: there is none
 
 _FILE = re.compile(r"(?P<path>[^\[\]]*?(?P<base>[^/\[\]]+))(?:\[(?P<extras>[^\[\]]*)\])?")
+_PLACES = ("/", "~", "$", "file:")  # with these begins what is no folder of the project
+_COMMIT = re.compile(r"@[0-9a-f]{40}(?:#.*)?$|#.*sha256=|\.whl(?:#.*)?$")
 _HASH = re.compile(r" \\\n    --hash=[a-z0-9]+:[0-9a-fA-F]+")
 
 
@@ -74,8 +77,11 @@ def is_requirements(name: str) -> bool:
     return match is not None and _find_reader(match["base"]) is not None
 
 
-def read_requirements(name: str, read: ReadFile) -> Requirements:
-    """name: as in [environment] venv: a file, with extras or groups behind it as in pyproject.toml[train]."""
+def read_requirements(name: str, read: ReadFile, *, with_addresses: bool = False) -> Requirements:
+    """name: as in [environment] venv: a file, with extras or groups behind it as in pyproject.toml[train].
+
+    with_addresses: git repositories and files on the web may be asked for; else they are refused.
+    """
     match = _FILE.fullmatch(name.strip())
     reader = _find_reader(match["base"]) if match else None
     if match is None or reader is None:
@@ -90,7 +96,45 @@ def read_requirements(name: str, read: ReadFile) -> Requirements:
             f"there is no file {path} in the project, or it cannot be read as text",
             hint=f"pip freeze > {quote(path)}" if path.endswith(".txt") else None,
         )
-    return replace(reader(path, text, extras, read), file=name)
+    found = replace(reader(path, text, extras, read), file=name)
+    return _settle_addresses(found, is_admitted=with_addresses)
+
+
+def _settle_addresses(found: Requirements, *, is_admitted: bool) -> Requirements:
+    from windlass.core.wheels.texts import refuse_address, refuse_local
+
+    told = list(found.told)
+    for line in (*found.lines, *found.constraints):
+        url = line.requirement.url
+        if url is None:
+            continue
+        if url.startswith("file:"):
+            raise refuse_local(str(line), line.where)
+        if not is_admitted or find_credentials(url):
+            raise refuse_address(line.name, url, line.where, has_secret=is_admitted)
+        if not _COMMIT.search(url) and not line.hashes:
+            told.append(f"{line.where}: {line.name} is not pinned: it is what {url} gives on that day")
+    return replace(found, told=tuple(dict.fromkeys(told)))
+
+
+def is_of_project(option: Option) -> bool:
+    """A folder of the project's, by its path in there."""
+    return option.name == "find-links" and not option.value.startswith(_PLACES) and "://" not in option.value
+
+
+def place_links(found: Requirements, project: str) -> Requirements:
+    """With the folders of wheels in the project as they lie on this laptop."""
+    options = (
+        replace(one, value=posixpath.join(project, one.value)) if is_of_project(one) else one for one in found.options
+    )
+    return replace(found, options=tuple(options))
+
+
+def join_link(path: str, value: str) -> str:
+    """As pip reads it: beside the file that names it."""
+    if value.startswith(_PLACES) or "://" in value:
+        return value
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), value))
 
 
 def make_line(text: str, where: str, hashes: tuple[str, ...] = ()) -> Line:

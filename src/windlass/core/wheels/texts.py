@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from windlass.core.credentials import hide_credentials
 from windlass.core.shell import quote
 from windlass.core.toml.writing import format_value
-from windlass.core.wheels.requirements import Line, Option, ReadFile, Requirements, make_line
+from windlass.core.wheels.requirements import Line, Option, ReadFile, Requirements, join_link, make_line
 from windlass.errors import RequirementsInvalid
 
 _COMMENT = re.compile(r"(^|\s+)#.*$")
@@ -33,6 +33,7 @@ _OPTIONS = {
     "use-feature": ("use-feature", True),
 }
 _INCLUDES = {"r": "requirement", "requirement": "requirement", "c": "constraint", "constraint": "constraint"}
+_ADDRESS = re.compile(r"(?:git\+)?(?:https?|ssh)://\S+\s*$")
 _LOCAL = re.compile(r"(?:\.{0,2}/|\.$|\.\[|file:|[\w.-]+/)")
 
 
@@ -75,9 +76,10 @@ def _read(path: str, text: str, read: ReadFile, found: _Found, *, above: tuple[s
             kind = is_constraint or _INCLUDES[name] == "constraint"
             _read(inner, content, read, found, above=(*above, path), is_constraint=kind)
         elif name in _OPTIONS:
-            _take_option(_OPTIONS[name], value, where, found)
+            is_link = _OPTIONS[name][0] == "find-links" and value
+            _take_option(_OPTIONS[name], join_link(path, value) if is_link else value, where, found)
         elif name in ("e", "editable"):
-            raise _refuse_local(value, where)
+            raise refuse_local(value, where)
         else:
             raise RequirementsInvalid(
                 f"{where}: pip knows no option {line.split()[0].partition('=')[0]} in such a file",
@@ -120,11 +122,19 @@ def _read_line(line: str, where: str) -> Line:
     hashes = tuple(_HASH.findall(line))
     text = _OTHERS.sub("", _HASH.sub("", line)).strip()
     if _LOCAL.match(text):
-        raise _refuse_local(text, where)
-    one = make_line(text, where, hashes)
-    if one.requirement.url is not None:
-        raise refuse_address(one.name, one.requirement.url, where)
-    return one
+        raise refuse_local(text, where)
+    return make_line(_name_address(text), where, hashes)
+
+
+def _name_address(text: str) -> str:
+    """An address alone, with the name that stands in it: of a wheel, or behind #egg=."""
+    address, _, marker = text.partition(" ;")
+    if not _ADDRESS.match(address):
+        return text
+    egg = re.search(r"[#&]egg=([A-Za-z0-9][\w.-]*)", address)
+    wheel = re.search(r"/([A-Za-z0-9][\w.]*)-\d[^/]*\.whl(?:#|$)", address)
+    name = egg or wheel
+    return f"{name[1]} @ {address.strip()}" + (f" ; {marker}" if marker else "") if name else text
 
 
 def _split_option(line: str, where: str) -> tuple[str, str]:
@@ -162,7 +172,7 @@ def _refuse_web(value: str, where: str) -> None:
     )
 
 
-def _refuse_local(text: str, where: str) -> RequirementsInvalid:
+def refuse_local(text: str, where: str) -> RequirementsInvalid:
     return RequirementsInvalid(
         f"{where}: {hide_credentials(text)} is a project on this laptop, and no package with a name",
         hint="take the line out: your code travels with the run; or name its wheel",
@@ -170,11 +180,19 @@ def _refuse_local(text: str, where: str) -> RequirementsInvalid:
     )
 
 
-def refuse_address(name: str, url: str, where: str) -> RequirementsInvalid:
-    """A package that is no release of an index: it would be built from source, where nobody knows the result."""
+def refuse_address(name: str, url: str, where: str, *, has_secret: bool = False) -> RequirementsInvalid:
+    """A package that is no release of an index: only where the login node fetches it itself nobody has to know more."""
     what = "a git repository" if url.startswith("git+") else "an address"
+    shown = hide_credentials(url)
+    if has_secret:
+        hint = "write ${NAME} in place of the password, and export it in the login shell of the site"
+        return RequirementsInvalid(
+            f"{where}: {name} comes from {what}, {shown}, whose password would be copied to the site",
+            hint=hint,
+            done="nothing was built",
+        )
     return RequirementsInvalid(
-        f"{where}: {name} comes from {what}, {hide_credentials(url)}, and not from an index",
-        hint=f"pip wheel --no-deps {name}@...; put the wheel into the wheelhouse, and write {name}==VERSION",
+        f"{where}: {name} comes from {what}, {shown}, and not from an index",
+        hint='wheels = "pypi" in [environment]: the login node fetches and builds it; or its wheel, as NAME==VERSION',
         done="nothing was built",
     )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from windlass.core.credentials import hide_credentials
@@ -54,9 +54,19 @@ def _read(path: str, text: str, values: dict[str, Any], extras: tuple[str, ...])
     lock = _Lock(path=path, packages=packages, by_name=by_name, chosen=frozenset(normal_name(one) for one in extras))
     root = _find_root(lock)
     ways = _walk(lock, root, tuple(normal_name(one) for one in extras))
-    lines = [_make_line(lock, key, ways[key], text) for key in sorted(ways) if key != root]
+    lines, told = _settle_sums([_make_line(lock, key, ways[key], text) for key in sorted(ways) if key != root])
     python = read_python_needed(values.get("requires-python"), locate(path, text, "requires-python"))
-    return Requirements(file=path, lines=tuple(lines), options=_list_indexes(lock, ways), python=python)
+    return Requirements(file=path, lines=lines, options=_list_indexes(lock, ways), python=python, told=told)
+
+
+def _settle_sums(lines: list[Line]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
+    """pip wants sums of all packages or of none."""
+    without = [line for line in lines if not line.hashes]
+    if not without or len(without) == len(lines):
+        return tuple(lines), ()
+    names = ", ".join(line.name for line in without)
+    told = f"{without[0].where}: the lock has no sums of {names}, so that none are compared; its versions are"
+    return tuple(replace(line, hashes=()) for line in lines), (told,)
 
 
 def _find_root(lock: _Lock) -> Key:
@@ -151,8 +161,6 @@ def _find_local(package: dict[str, Any]) -> str | None:
         "virtual": "a member of the workspace",
         "directory": "a folder on this laptop",
         "path": "a file on this laptop",
-        "git": "a git repository",
-        "url": "an address",
     }
     for kind, what in words.items():
         if kind in source and source[kind] != ".":
@@ -163,12 +171,25 @@ def _find_local(package: dict[str, Any]) -> str | None:
 def _make_line(lock: _Lock, key: Key, ways: frozenset[Way], text: str) -> Line:
     name, version = key
     package = lock.packages[key]
-    wheels = [one for one in package.get("wheels") or () if isinstance(one, dict)]
-    hashes = tuple(sorted({str(one["hash"]) for one in wheels if one.get("hash")}))
+    files = [*(package.get("wheels") or ()), package.get("sdist")]
+    hashes = tuple(sorted({str(one["hash"]) for one in files if isinstance(one, dict) and one.get("hash")}))
     marker = _format_ways(ways)
     at = re.search(rf'^name = "{re.escape(package["name"])}"\s*\nversion = "{re.escape(version)}"', text, re.MULTILINE)
     where = f"{lock.path}:{text.count(chr(10), 0, at.start()) + 1}" if at else lock.path
-    return make_line(f"{name}=={version}" + (f" ; {marker}" if marker else ""), where, hashes)
+    address = _find_address(package.get("source") or {})
+    wanted = f"{name} @ {address}" if address else f"{name}=={version}"
+    return make_line(wanted + (f" ; {marker}" if marker else ""), where, hashes)
+
+
+def _find_address(source: dict[str, Any]) -> str | None:
+    """As pip writes it; of git the lock has https://example.org/x?subdirectory=a&rev=b#COMMIT"""
+    if "git" not in source:
+        return str(source["url"]) if "url" in source else None
+    address, _, commit = str(source["git"]).partition("#")
+    address, _, query = address.partition("?")
+    folder = re.search(r"(?:^|&)subdirectory=([^&]+)", query)
+    inside = f"#subdirectory={folder[1].replace('%2F', '/')}" if folder else ""
+    return f"git+{address}" + (f"@{commit}" if commit else "") + inside
 
 
 def _format_ways(ways: frozenset[Way]) -> str:

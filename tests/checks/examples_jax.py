@@ -1,0 +1,60 @@
+"""C318, C319: whether the JAX of a list fits, before it is built."""
+
+from dataclasses import replace
+
+from tests.checks.cases import Example
+from tests.checks.code_cases import A100, ONE_GPU, V100, listed, pinned, site_with
+from windlass.core.case import Case
+from windlass.core.run import Environment, Wheels
+from windlass.core.site import GpuKind, Site, Software
+
+PYPI = Environment(venv="a.txt", wheels=Wheels.PYPI)
+OLD_DRIVER = site_with(GpuKind(name="a100"), software=Software(driver="535.54.03"))
+
+
+def jax(site: Site, *lines: str, **environment: object) -> Case:
+    return listed(site, replace(PYPI, **environment), a__txt="\n".join(lines) + "\n")  # type: ignore[arg-type]
+
+
+def left_out(case: Case) -> Case:
+    """On one's own machine, where the environment one is in comes along."""
+    assert case.environment is not None
+    return replace(case, environment=replace(case.environment, is_left_out=True))
+
+
+EXAMPLES = {
+    "C318": Example(
+        trips=jax(A100, "jax==0.5.0"),
+        passes=jax(A100, "jax[cuda12]==0.5.0"),
+        says="jax without an extra is the build for processors, and the run asks for GPUs",
+        also_trips=(jax(A100, "jax==0.5.0", "jaxlib==0.5.0"),),
+        also_passes=(
+            jax(A100, "jax==0.5.0", "jaxlib==0.5.0", "jax-cuda12-plugin==0.5.0"),
+            jax(A100, "jax", "jaxlib==0.4.7+cuda12.cudnn88"),
+            jax(A100, "-f https://wheels.example.org", "jax"),
+            jax(A100, "numpy"),
+            jax(A100, "jax", modules=("jax",)),
+            jax(site_with(GpuKind(name="a100"), software=Software(wheelhouse="/w")), "jax", wheels=Wheels.AUTO),
+            replace(jax(A100, "jax"), plan=replace(ONE_GPU, gpus_per_node=0)),
+            pinned("jax", A100),  # nothing is built from it
+            left_out(jax(A100, "jax")),
+        ),
+    ),
+    "C319": Example(
+        trips=jax(V100, "jax[cuda13]"),
+        passes=jax(V100, "jax[cuda12]"),
+        says="jax for CUDA 13 needs a GPU of 7.5 or newer; the v100 is 7.0",
+        also_trips=(
+            jax(V100, "jax==0.8.0", "jax-cuda13-plugin==0.8.0"),
+            jax(site_with(GpuKind(name="k80")), "jax[cuda12-local]"),
+            jax(OLD_DRIVER, "jax[cuda13]"),
+            jax(site_with(GpuKind(name="a100"), software=Software(cuda="12.4")), "jax[cuda13]"),
+        ),
+        also_passes=(
+            jax(OLD_DRIVER, "jax[cuda12]"),
+            jax(A100, "jax[cuda13]"),
+            jax(V100, "jax[cuda]"),
+            jax(site_with(GpuKind(name="mystery")), "jax[cuda13]"),
+        ),
+    ),
+}
