@@ -3,6 +3,7 @@
 Variables that the user, the site or the code sets itself are never set here.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -23,6 +24,7 @@ class Library:
     offline: Mapping[str, str] = field(default_factory=dict)  # variable -> what keeps it from asking
     moved_by: frozenset[str] = frozenset()  # other variables by which users say where it keeps things
     homes: tuple[str, ...] = ()  # where it keeps them by itself, below the home folder
+    login: tuple[str, str] | None = None  # a variable for its file, and where that lies while no cache is moved: bash
     is_tracker: bool = False
 
 
@@ -38,6 +40,7 @@ LIBRARIES: tuple[Library, ...] = (
         modules=_HUGGING_FACE,
         caches={"HF_HOME": "huggingface"},
         homes=(".cache/huggingface",),
+        login=("HF_TOKEN_PATH", "${HF_HOME:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/huggingface}/token"),
         # Without a word every call waits 23 seconds for a hub that does not answer.
         offline={
             "HF_HUB_OFFLINE": "1",
@@ -81,6 +84,12 @@ LIBRARIES: tuple[Library, ...] = (
 _SCREEN = {"matplotlib": ("MPLBACKEND", "Agg")}
 TRACKER_VARIABLES = frozenset(name for one in LIBRARIES if one.is_tracker for name in one.offline)
 _PLAIN_FOLDERS = "files"
+# As huggingface_hub and transformers say it.
+HUB_REFUSALS = re.compile(
+    r"GatedRepoError|gated repo\b|RepositoryNotFoundError|Repository Not Found for url: https?://|"
+    r"401 Client Error: Unauthorized for url: https://huggingface\.co|Invalid user token"
+)
+HUB_LOGIN = '[run.secrets] HF_TOKEN = "env:HF_TOKEN"; and accept the conditions on the page of what is gated'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +124,19 @@ def make_silent_env(workdir: str, *, trackers_only: bool) -> dict[str, str]:
     """What keeps all of them from asking."""
     chosen = (one for one in LIBRARIES if one.is_tracker or not trackers_only)
     return {name: _fill(value, workdir) for one in chosen for name, value in one.offline.items()}
+
+
+def list_login_lines(moved: Collection[str]) -> list[str]:
+    """Of bash, before the lines that move these caches: who logged in at the site stays logged in."""
+    logins = [one.login for one in LIBRARIES if one.login and not set(one.caches).isdisjoint(moved)]
+    return [
+        line
+        for variable, place in logins
+        for line in (
+            f"windlass_login=${{{variable}:-{place}}}",
+            f'[ ! -r "$windlass_login" ] || export {variable}="$windlass_login"',
+        )
+    ]
 
 
 def list_folders() -> tuple[str, ...]:

@@ -203,6 +203,17 @@ def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session:
     assert "C528" in list_codes(make_plan(session, project))
 
 
+def test_a_hub_that_lets_nobody_in_is_told_with_where_a_token_goes(session: Session, hub: Hub, tmp_path: Path) -> None:
+    section = '[prefetch]\ncommand = "bash fetch.sh"\n'
+    project = make_project(tmp_path / "project", hub.address, prefetch=section)
+    (project / "fetch.sh").write_text("echo 'GatedRepoError: 401 Client Error. (Request ID: 1)' >&2; exit 1\n")
+
+    with pytest.raises(PrefetchFailed, match="Gated") as failed:
+        prefetch(session, make_plan(session, project), PrefetchOptions())
+
+    assert 'HF_TOKEN = "env:HF_TOKEN"' in (failed.value.hint or "")
+
+
 def test_code_that_wants_more_than_was_fetched_is_not_verified(session: Session, hub: Hub, tmp_path: Path) -> None:
     section = "[prefetch]\ncommand = \"python3 -c 'print(1)'\"\n"
     project = make_project(tmp_path / "project", hub.address, prefetch=section)

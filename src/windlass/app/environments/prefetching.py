@@ -18,7 +18,7 @@ from windlass.app.session import Session
 from windlass.app.shipping import make_put, send_most
 from windlass.app.working import LongWork, follow_there
 from windlass.core.codec import from_json
-from windlass.core.offline import list_folders
+from windlass.core.offline import HUB_LOGIN, HUB_REFUSALS, list_folders
 from windlass.core.prefetch import (
     choose_place,
     get_prefetch,
@@ -212,11 +212,14 @@ class _Prefetching:
             card = json.dumps(result["card"]).encode()
             return from_json(card, Prefetched, error=PrefetchFailed, what=f"the card of {self._id}")
         kind = _KINDS.get(str(result.get("kind")), PrefetchFailed)
+        is_refused = any(
+            HUB_REFUSALS.search(str(line)) for line in (result.get("problem"), *(result.get("tail") or ()))
+        )
         details = [str(line) for line in result.get("tail") or () if line != result.get("line")][-10:]
         raise kind(
             f"it could not be fetched at {site.name}: {result.get('problem')}",
             details=details,
-            hint=self._again,
+            hint=f"{HUB_LOGIN}; then {self._again}" if is_refused else self._again,
             done=_GOES_ON,
         )
 
