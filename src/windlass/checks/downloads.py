@@ -112,10 +112,13 @@ def prefetch_is_missing(case: Case) -> Iterator[Finding]:
     seen = case.prefetch
     if seen is None or not seen.is_wanted or not seen.is_asked or seen.found is not None or not _is_cut_off(case):
         return
+    there = f"is not at {case.site.name} yet"
+    if seen.damage:
+        there = f"counts as not fetched ({seen.damage.problem})"
     yield Finding(
         code="C528",
         severity=Severity.ERROR,
-        message=f"what [prefetch] fetches is not at {case.site.name} yet; compute nodes there reach no internet",
+        message=f"what [prefetch] fetches {there}; compute nodes of {case.site.name} reach no internet",
         hint=f"windlass prefetch --on {case.site.name}",
         fact=f"rules.compute_internet of {case.site.name}",
     )
@@ -124,7 +127,13 @@ def prefetch_is_missing(case: Case) -> Iterator[Finding]:
 def prefetch_is_not_verified(case: Case) -> Iterator[Finding]:
     """Something was prefetched, but this code has not loaded it with the network off: it may want more."""
     seen = case.prefetch
-    if seen is None or seen.found is None or seen.is_verified or not _is_cut_off(case):
+    if seen is None or seen.is_verified or not _is_cut_off(case):
+        return
+    if seen.damage and not seen.is_wanted:
+        message = f"what was prefetched to {case.site.name} cannot be told: {seen.damage.problem}"
+        hint = f"windlass prefetch --on {case.site.name}"
+        yield Finding(code="C529", severity=Severity.WARNING, message=message, hint=hint)
+    if seen.found is None:
         return
     if seen.found.verified is None:
         why = f": {seen.found.problem}" if seen.found.problem else ""

@@ -203,6 +203,30 @@ def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session:
     assert "C528" in list_codes(make_plan(session, project))
 
 
+@pytest.mark.parametrize("text", [b'{"id": "x"', b"[]", b"{}", None], ids=["cut", "list", "empty", "folder"])
+@pytest.mark.parametrize("section", [SECTION, ""], ids=["wanted", "unasked"])
+def test_a_damaged_card_is_told_and_written_anew(
+    session: Session, hub: Hub, tmp_path: Path, text: bytes | None, section: str
+) -> None:
+    project = make_project(tmp_path / "project", hub.address, prefetch=section)
+    found = prefetch(session, make_plan(session, project), PrefetchOptions(verify=False))
+    card = tmp_path / "root" / "caches" / f"prefetch-{found.id}.json"
+    card.unlink()
+    if text is None:
+        card.mkdir()
+    else:
+        card.write_bytes(text)
+
+    planned = make_plan(session, project)
+
+    [told] = [one for one in planned.findings if one.code in ("C528", "C529")]
+    assert told.code == ("C528" if section else "C529")
+    assert f"{card.name} cannot be read" in told.message
+    verified = prefetch(session, planned, PrefetchOptions(fetch=False)).verified
+    assert verified is not None
+    assert not list_codes(make_plan(session, project)) & {"C528", "C529"}
+
+
 def test_a_hub_that_lets_nobody_in_is_told_with_where_a_token_goes(session: Session, hub: Hub, tmp_path: Path) -> None:
     section = '[prefetch]\ncommand = "bash fetch.sh"\n'
     project = make_project(tmp_path / "project", hub.address, prefetch=section)
