@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windlass.core.environment import (
+    MADE_FOR,
     Build,
     Entering,
     Kind,
@@ -17,7 +18,7 @@ from windlass.core.environment import (
 from windlass.core.run import BuildPlace, Environment, Wheels
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
-from windlass.environments.scripts import begin_script, probe
+from windlass.environments.scripts import begin_script, probe, tell_python
 from windlass.environments.venv_on_nodes import choose_wheels_of_nodes, make_on_nodes
 from windlass.environments.venv_script import CHECK, CONSTRAINTS, INDEXES, REQUIREMENTS, make_lines
 from windlass.errors import PlanError
@@ -161,7 +162,14 @@ def _find(recipe: Recipe, path: str, site: Site) -> tuple[str, ...]:
 def _find_existing(recipe: Recipe, site: Site) -> str:
     place = quote_with_variables(recipe.existing or "")
     told = quote(f"windlass: there is no environment of Python at {recipe.existing}: it has no bin/python")
-    return f"cd -P -- {place} 2> /dev/null && [ -x bin/python ] && pwd || {{ echo {told} >&2; exit 1; }}"
+    lines = (
+        f"cd -P -- {place} 2> /dev/null && [ -x bin/python ] || {{ echo {told} >&2; exit 1; }}",
+        tell_python("./bin/python"),
+        # venv says `version`, uv and virtualenv say `version_info`.
+        rf"sed -n 's/^version\(_info\)\{{0,1\}} *= */{MADE_FOR}/p' pyvenv.cfg 2> /dev/null",
+        "pwd",
+    )
+    return "\n".join(lines)
 
 
 def _go_in() -> tuple[str, ...]:
