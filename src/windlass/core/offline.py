@@ -24,6 +24,8 @@ class Library:
     offline: Mapping[str, str] = field(default_factory=dict)  # variable -> what keeps it from asking
     moved_by: frozenset[str] = frozenset()  # other variables by which users say where it keeps things
     homes: tuple[str, ...] = ()  # where it keeps them by itself, below the home folder
+    kept: tuple[str, ...] = ()  # patterns of single models and the like below `homes`
+    kept_before: tuple[str, ...] = ()  # where old releases kept them, by names that tell nothing
     login: tuple[str, str] | None = None  # a variable for its file, and where that lies while no cache is moved: bash
     is_tracker: bool = False
 
@@ -40,6 +42,8 @@ LIBRARIES: tuple[Library, ...] = (
         modules=_HUGGING_FACE,
         caches={"HF_HOME": "huggingface"},
         homes=(".cache/huggingface",),
+        kept=("hub/models--*",),
+        kept_before=("transformers",),  # before transformers 4.22
         login=("HF_TOKEN_PATH", "${HF_HOME:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/huggingface}/token"),
         # Without a word every call waits 23 seconds for a hub that does not answer.
         offline={
@@ -147,6 +151,25 @@ def list_folders() -> tuple[str, ...]:
 def list_homes() -> tuple[str, ...]:
     """Below the home folder."""
     return tuple(home for one in LIBRARIES for home in one.homes)
+
+
+def list_home_patterns() -> tuple[str, ...]:
+    """Below the home folder: what lies in those of `list_homes`, as far as a check tells it apart."""
+    return tuple(f"{home}/{one}" for lib in LIBRARIES for home in lib.homes for one in (*lib.kept, *lib.kept_before))
+
+
+def may_keep(found: Collection[str], folder: str, kept_as: str | None) -> bool:
+    """found: what is there in home. Whether the library with this folder below ROOT/caches may have it there."""
+    libraries = [one for one in LIBRARIES if folder in one.caches.values()]
+    if kept_as is None or not any(one.kept for one in libraries):
+        return not set(find_homes(folder)).isdisjoint(found)
+    places = [f"{home}/{one}" for lib in libraries for home in lib.homes for one in (kept_as, *lib.kept_before)]
+    return not set(places).isdisjoint(found)
+
+
+def list_moving() -> tuple[str, ...]:
+    """Variables by which users say where libraries keep things that otherwise lie in home."""
+    return tuple(sorted({name for one in LIBRARIES if one.homes for name in (*one.caches, *one.moved_by)}))
 
 
 def find_homes(folder: str) -> tuple[str, ...]:

@@ -70,7 +70,8 @@ class PrefetchSeen:
     found: Prefetched | None = None
     damage: DamagedCard | None = None  # what was fetched cannot be told
     is_asked: bool = False
-    home_caches: frozenset[str] = frozenset()  # folders that libraries made in the home folder of the site
+    home_caches: frozenset[str] = frozenset()  # what libraries keep in the home folder of the site
+    moved: frozenset[str] = frozenset()  # variables of the site's shell that say that it lies elsewhere
 
     @property
     def is_verified(self) -> bool:

@@ -20,6 +20,7 @@ from windlass.app.logs import read_log
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
+from windlass.core.finding import Severity
 from windlass.core.prefetched import Ended
 from windlass.core.record import RunRecord, RunState
 from windlass.core.run import PrefetchPlace
@@ -225,6 +226,21 @@ def test_a_damaged_card_is_told_and_written_anew(
     verified = prefetch(session, planned, PrefetchOptions(fetch=False)).verified
     assert verified is not None
     assert not list_codes(make_plan(session, project)) & {"C528", "C529"}
+
+
+def test_what_a_library_keeps_in_home_is_seen(session: Session, hub: Hub, tmp_path: Path) -> None:
+    """Another model does not help a job that can ask nobody; where HF_HOME leads elsewhere nobody knows."""
+    train = "from transformers import AutoModel\nAutoModel.from_pretrained('lab/net')\n"
+    project = make_project(tmp_path / "project", hub.address, train=train)
+    kept = Path.home() / ".cache" / "huggingface" / "hub"
+
+    def judge() -> list[Severity]:
+        return [one.severity for one in make_plan(session, project).findings if one.code == "C502"]
+
+    (kept / "models--lab--other").mkdir(parents=True)
+    assert judge() == [Severity.ERROR]
+    (kept / "models--lab--net").mkdir()
+    assert judge() == [Severity.WARNING]
 
 
 def test_a_hub_that_lets_nobody_in_is_told_with_where_a_token_goes(session: Session, hub: Hub, tmp_path: Path) -> None:
