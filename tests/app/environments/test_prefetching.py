@@ -190,6 +190,7 @@ def test_it_is_fetched_here_and_sent_with_its_links(session: Session, hub: Hub, 
     assert os.readlink(there / "snapshots" / "model.bin") == "../blobs/ab"  # noqa: PTH115
     assert (there / "blobs" / "ab").read_bytes() == WEIGHTS
     assert not list((tmp_path / "root" / "data").glob("prefetch-*"))
+    assert not list((session.folders.cache / "prefetch").iterdir())  # no second copy stays on the laptop
 
 
 def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session: Session, tmp_path: Path) -> None:
