@@ -105,6 +105,7 @@ class Build:
     files: Mapping[str, bytes] = field(default_factory=dict)  # laid beside the script, which begins there
     needs_internet: bool = False
     needs_bytes: int = 0  # free space without which it is not begun
+    needs_files: int = 0  # about; 0: not known
     path: str = ""  # of what it makes, in $WINDLASS_PREFIX; default: all of it. "image.sif" of a container
 
 
@@ -155,6 +156,8 @@ class EnvironmentSeen:
     is_left_out: bool = False  # the job runs in the environment it starts in: on one's own machine, in a rehearsal
     reasons: tuple[Reason, ...] = ()  # what was chosen for its build
     uses_outer_python: bool = False  # of its kind
+    needs_bytes: int = 0  # about, where it must be built first
+    needs_files: int = 0
 
     @property
     def is_missing(self) -> bool:

@@ -86,6 +86,9 @@ def look_at_environment(
         damage=found.problem if isinstance(found, Damaged) else None,
         uses_outer_python=kind.uses_outer_python,
     )
+    if seen.is_missing:
+        build = kind.make_build(recipe, site)
+        seen = replace(seen, needs_bytes=build.needs_bytes, needs_files=build.needs_files)
     if ask and (seen.is_missing or recipe.is_made_by_jobs):
         seen = _look_at_python(session, site, seen)
     is_open = kind.takes_wheels and environment.wheels is Wheels.AUTO
