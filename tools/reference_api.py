@@ -8,7 +8,7 @@ from enum import Enum
 
 from reference_comments import read_comments
 
-from windlass import api, data, farm, services
+from windlass import api, data, env, farm, services
 from windlass.core.finding import Diagnosis
 from windlass.executor import Executor
 
@@ -17,11 +17,12 @@ def make_api() -> str:
     names = [getattr(api, name) for name in api.__all__]
     functions = [one for one in names if inspect.isfunction(one)]
     about_data = [getattr(data, name) for name in data.__all__]
+    about_environments = [getattr(env, name) for name in env.__all__]
     about_farms = [getattr(farm, name) for name in farm.__all__]
     about_services = [getattr(services, name) for name in services.__all__]
     values = [
         one
-        for one in (*names, Diagnosis, *about_data, *about_farms, *about_services)
+        for one in (*names, Diagnosis, *about_data, *about_environments, *about_farms, *about_services)
         if inspect.isclass(one) and (is_dataclass(one) or issubclass(one, Enum))
     ]
     lead = (inspect.getdoc(api) or "").split("\n\n")
@@ -41,6 +42,12 @@ def make_api() -> str:
         *(
             f"### data.{one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
             for one in about_data
+            if inspect.isfunction(one)
+        ),
+        "## Environments\n\nWhat `windlass env --help` and `windlass container --help` list, as functions.",
+        *(
+            f"### env.{one.__name__}\n\n```text\n{_format_signature(one)}\n```\n\n{inspect.getdoc(one)}"
+            for one in about_environments
             if inspect.isfunction(one)
         ),
         "## Farms\n\nWhat `windlass farm --help` lists, as functions of `windlass.farm`.",

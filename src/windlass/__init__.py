@@ -1,14 +1,14 @@
 """Windlass: take a training from a laptop to any Slurm supercomputer, and its results home.
 
 The functions of `windlass.api` are here too: `windlass.run(...)`; those about data are in `windlass.data`, those about
-farms in `windlass.farm`, those about notebooks, TensorBoard and tunnels in `windlass.services`. They are loaded at
-first use, because the command line must start fast.
+environments in `windlass.env`, those about farms in `windlass.farm`, those about notebooks, TensorBoard and tunnels in
+`windlass.services`. They are loaded at first use, because the command line must start fast.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from windlass import data, farm, services
+    from windlass import data, env, farm, services
     from windlass.api import (
         RunRecord,
         RunState,
@@ -55,6 +55,7 @@ __all__ = [
     "budget",
     "cancel",
     "data",
+    "env",
     "explain",
     "farm",
     "fetch",
@@ -89,7 +90,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'windlass' has no attribute {name!r}")
     from importlib import import_module
 
-    if name in ("data", "farm", "services"):
+    if name in ("data", "env", "farm", "services"):
         return import_module(f"windlass.{name}")
     if name == "Executor":
         return import_module("windlass.executor").Executor

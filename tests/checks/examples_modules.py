@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.builders import PLAN, SPEC
 from tests.checks.cases import Example, case
 from windlass.core.case import Case
-from windlass.core.environment import Built, Entering, EnvironmentSeen, Recipe
+from windlass.core.environment import Built, Entering, EnvironmentSeen, Place, Recipe
 from windlass.core.modules.trial import ModulesSeen
 from windlass.core.run import Environment
 from windlass.core.wheels.python_needed import PythonNeeded
@@ -34,6 +34,14 @@ def built(*, kind: str = "venv", wanted: str | None = None, seen: ModulesSeen | 
     return replace(case(spec=spec, plan=replace(PLAN, modules=("python",))), environment=there, modules=seen)
 
 
+def existing(python: str | None, *, made_for: str | None = None, wanted: str | None = None) -> Case:
+    """A folder at the site that is used as it is."""
+    place = Place(path="/project/env", python=python, made_for=made_for)
+    recipe = Recipe(kind="venv", existing="$PROJECT/env")
+    there = EnvironmentSeen(recipe=recipe, entering=Entering(), place=place, is_asked=True)
+    return replace(case(spec=replace(SPEC, environment=Environment(python=wanted))), environment=there)
+
+
 def needing(text: str, *, built: str | None = None, site: str | None = None) -> Case:
     """A project that admits these Pythons; `site`: what it would be built with."""
     there = EnvironmentSeen(
@@ -60,12 +68,19 @@ EXAMPLES = {
         trips=built(seen=OLD_PYTHON),
         passes=built(seen=replace(OLD_PYTHON, python="3.11.9")),
         says="the environment at alpha was built for Python 3.11.4; with python python3 is 3.9.6",
-        also_trips=(built(wanted="3.12"), built(kind="conda", wanted="3.10.2")),
+        also_trips=(
+            built(wanted="3.12"),
+            built(kind="conda", wanted="3.10.2"),
+            existing("3.11.4", wanted="3.12"),
+            existing("3.12.1", made_for="3.11.4"),
+        ),
         also_passes=(
             built(wanted="3.11", seen=None),
             built(wanted="3"),
             built(seen=replace(OLD_PYTHON, brings_python=False)),  # the system's own, which a venv does not use
             built(kind="conda", seen=OLD_PYTHON),
+            existing("3.11.4", made_for="3.11.2", wanted="3.11"),
+            existing(None, made_for="3.11.2", wanted="3.12"),
             case(),
         ),
     ),

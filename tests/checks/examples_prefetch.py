@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.checks.cases import Example
 from tests.checks.code_cases import OFFLINE, ONE_GPU, REMOTE, code_case
 from windlass.core.case import Case
-from windlass.core.prefetched import Ended, Prefetched, PrefetchSeen, Verified
+from windlass.core.prefetched import DamagedCard, Ended, Prefetched, PrefetchSeen, Verified
 from windlass.core.run import PrefetchPlace
 from windlass.core.site import Rules, Site
 
@@ -22,6 +22,7 @@ CARD = Prefetched(
 )
 WANTED = PrefetchSeen(id="ab12", is_wanted=True, files=NOW, is_asked=True)
 THERE = replace(WANTED, found=CARD)
+DAMAGE = DamagedCard(problem="prefetch-ab12.json cannot be read")
 
 
 def make_case(seen: PrefetchSeen | None, site: Site = OFFLINE) -> Case:
@@ -32,7 +33,8 @@ EXAMPLES = {
     "C528": Example(
         trips=make_case(WANTED),
         passes=make_case(THERE),
-        says="what [prefetch] fetches is not at alpha yet; compute nodes there reach no internet",
+        also_trips=(make_case(replace(WANTED, damage=DAMAGE)),),
+        says="what [prefetch] fetches is not at alpha yet; compute nodes of alpha reach no internet",
         also_passes=(
             make_case(None),
             make_case(replace(WANTED, is_wanted=False)),
@@ -48,7 +50,12 @@ EXAMPLES = {
         also_trips=(
             make_case(replace(THERE, found=replace(CARD, verified=None, problem="OSError: no"))),
             make_case(replace(THERE, files={**NOW, "data.py": "33"})),
+            make_case(replace(WANTED, is_wanted=False, damage=DAMAGE)),
         ),
-        also_passes=(make_case(WANTED), make_case(replace(THERE, files={}), REMOTE)),
+        also_passes=(
+            make_case(WANTED),
+            make_case(replace(THERE, files={}), REMOTE),
+            make_case(replace(WANTED, damage=DAMAGE)),
+        ),
     ),
 }

@@ -10,6 +10,7 @@ from windlass.core.finding import Severity
 from windlass.core.prefetched import PrefetchSeen
 
 ASKED = replace(WANTED, is_wanted=False)
+HUB = ".cache/huggingface"
 FETCH = ("import requests", "requests.get('https://example.org/a')")
 
 
@@ -34,7 +35,15 @@ def test_a_download_is_refused_where_no_cache_can_have_it() -> None:
         return [one.severity for one in code_may_download(make_case(seen, *lines))]
 
     assert judge(ASKED, BERT) == [Severity.ERROR]
-    assert judge(replace(ASKED, home_caches=frozenset({".cache/huggingface"})), BERT) == [Severity.WARNING]
+    another, old = {HUB, f"{HUB}/hub/models--gpt2"}, {HUB, f"{HUB}/transformers"}
+    mine = {HUB, f"{HUB}/hub/models--bert-base-uncased"}
+    assert judge(replace(ASKED, home_caches=frozenset(another)), BERT) == [Severity.ERROR]
+    assert judge(replace(ASKED, home_caches=frozenset(mine)), BERT) == [Severity.WARNING]
+    assert judge(replace(ASKED, home_caches=frozenset(old)), BERT) == [Severity.WARNING]
+    assert judge(replace(ASKED, moved=frozenset({"HF_HOME"})), BERT) == [Severity.WARNING]
+    assert judge(ASKED, BERT.replace("')", "', cache_dir=FOLDER)")) == [Severity.WARNING]
+    unnamed = ("import efficientnet_pytorch as e", "e.EfficientNet.from_pretrained('efficientnet-b0')")
+    assert judge(replace(ASKED, home_caches=frozenset(another)), *unnamed) == [Severity.WARNING]
     assert judge(replace(ASKED, is_asked=False), BERT) == [Severity.WARNING]
     assert judge(ASKED, "from torchvision.datasets import MNIST", "MNIST('/data', download=True)") == [Severity.WARNING]
     moved = replace(make_case(ASKED, BERT), plan=replace(code_case().plan, env={"HF_HOME": "/scratch/hub"}))

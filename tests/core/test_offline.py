@@ -1,15 +1,21 @@
 """Which variables a job gets so that libraries find their caches and do not ask."""
 
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
+from tests.builders import PLAN, SPEC
+from windlass.core.job import make_environment_lines
 from windlass.core.offline import (
     LIBRARIES,
     Surroundings,
     choose_offline_env,
     list_folders,
+    list_login_lines,
     make_cache_env,
     make_silent_env,
 )
+from windlass.core.prefetch import make_fetch_script
 from windlass.core.site import Rules, Site
 from windlass.core.trackers import TRACKERS
 
@@ -65,6 +71,36 @@ def test_on_ones_own_machine_everything_stays_where_it_is() -> None:
     here = Site(name="here", rules=Rules(compute_internet=True, cuts_to_fit=True))
 
     assert choose(replace(PLACE, site=here, modules={"torch", "matplotlib"}, fetched=("torch",))) == {}
+
+
+def find_login(folder: Path, **env: str) -> str:
+    """What a script finds that moves Hugging Face's cache."""
+    lines = [*list_login_lines({"HF_HOME"}), "export HF_HOME=/scratch/w/caches/huggingface", "echo ${HF_TOKEN_PATH:-}"]
+    argv = ["bash", "-euc", "\n".join(lines)]
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), **env}
+    return subprocess.run(argv, env=env, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_who_logged_in_to_a_hub_stays_logged_in_where_its_cache_is_moved(tmp_path: Path) -> None:
+    usual, own = tmp_path / ".cache" / "huggingface" / "token", tmp_path / "own" / "token"
+    assert find_login(tmp_path) == ""  # then a token beside the moved cache counts
+    for path in (usual, own):
+        path.parent.mkdir(parents=True)
+        path.write_text("word")
+
+    assert find_login(tmp_path) == str(usual)
+    assert find_login(tmp_path, HF_HOME=str(own.parent)) == str(own)
+    assert find_login(tmp_path, HF_TOKEN_PATH=str(own)) == str(own)
+
+
+def test_scripts_look_for_a_login_before_they_move_the_cache() -> None:
+    job = make_environment_lines(replace(PLAN, offline_env={"HF_HOME": "/caches/huggingface"}))
+    fetching = make_fetch_script(PLAN, SPEC, root="/r", is_here=False)
+    by_user = make_fetch_script(replace(PLAN, env={"HF_HOME": "/mine"}), SPEC, root="/r", is_here=False)
+
+    for script in (job, fetching):
+        assert 0 < script.index("export HF_TOKEN_PATH=") < script.index("export HF_HOME=")
+    assert "HF_TOKEN_PATH" not in make_environment_lines(PLAN) + by_user
 
 
 def test_the_catalogue_is_sound() -> None:

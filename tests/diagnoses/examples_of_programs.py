@@ -279,6 +279,15 @@ EXAMPLES: dict[str, Example] = {
         passes=after(FAILED, "windlass: the environment is built"),
         says="the environment was built for Python 3.11, and this job has Python 3.9",
     ),
+    "D613": Example(
+        trips=after(
+            FAILED,
+            "huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-6)",
+            "Cannot access gated repo for url https://huggingface.co/meta/llama/resolve/main/config.json.",
+        ),
+        passes=after(FAILED, "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://api.x"),
+        says="Hugging Face's hub did not let the program in: it is gated, private or not there",
+    ),
     "D701": Example(
         trips=Symptoms(record=RUNNING, trouble="sacct: error: Problem talking to the database: Connection refused"),
         passes=after(FAILED, "psycopg2.OperationalError: connection to the database failed"),

@@ -1,5 +1,6 @@
 """Conda environments: built by a client from a channel in a folder, and entered by shells that know no conda."""
 
+import platform
 import subprocess
 import sys
 from dataclasses import replace
@@ -316,7 +317,8 @@ def test_an_environment_is_found_by_its_name(place: CondaSite, tmp_path: Path, w
 
     found = subprocess.run(["bash", "-lc", KIND.find(recipe, place.site)], capture_output=True, text=True, check=False)
 
-    assert found.stdout.splitlines()[-1:] == [str(made)], found.stderr
+    version = platform.python_version()
+    assert found.stdout.splitlines()[-2:] == [f"windlass-python {version}", str(made)], found.stderr
 
 
 def test_a_name_that_nobody_knows_is_told_with_those_there_are(place: CondaSite) -> None:

@@ -103,9 +103,19 @@ def test_a_definition_comes_with_the_files_it_copies() -> None:
     assert not build.needs_internet
 
 
+def test_what_is_copied_from_another_stage_is_no_file_of_the_project() -> None:
+    stages = (
+        "Bootstrap: docker\nFrom: golang:1\nStage: build\nBootstrap: localimage\nStage: last\nFrom: /images/a.sif\n"
+    )
+    text = f"{stages}%files from build\n  go/bin/tool /usr/bin/tool\n%files\n  own.txt /own.txt\n"
+
+    assert set(read("image.def", files={"image.def": text, "own.txt": "x"}).files) == {"image.def", "own.txt"}
+
+
 @pytest.mark.parametrize(
     ("source", "files", "says"),
     [
+        ("image.def", {"image.def": "Bootstrap: localimage\nFrom: base.sif\n"}, "'base.sif', which is no full path"),
         ("image.def", {}, "there is no such file in the project"),
         ("image.def", {"image.def": "%files\nlost.bin /x\n"}, "copies lost.bin into the image"),
         ("image.sif", {}, "neither an address nor a file"),

@@ -1,6 +1,7 @@
 """venv: what is read, what identifies it, what is built, and how a job goes in; the shell is run by bash itself."""
 
 import os
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -205,7 +206,7 @@ def test_a_folder_at_the_site_is_used_as_it_is(tmp_path: Path) -> None:
         ["bash", "-c", VENV.find(replace(recipe, existing="$HOME/no such"), SITE)], capture_output=True, text=True
     )
 
-    assert found.stdout.strip() == str(tmp_path)
+    assert re.fullmatch(rf"windlass-python 3\.\d+\.\d+\n{tmp_path}\n", found.stdout)
     assert "there is no environment of Python at $HOME/no such" in nowhere.stderr
     assert run_entering(enter(wanted, recipe), tmp_path).stdout.startswith(str(tmp_path))
 

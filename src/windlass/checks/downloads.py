@@ -6,7 +6,7 @@ from functools import partial
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.offline import TRACKER_VARIABLES, find_homes, find_moving, has_way_out
+from windlass.core.offline import TRACKER_VARIABLES, find_moving, has_way_out, may_keep
 from windlass.core.source.looking import Looking
 from windlass.core.source.network_python import find_in_python
 from windlass.core.source.network_shell import find_in_shell
@@ -67,7 +67,7 @@ def code_may_download(case: Case) -> Iterator[Finding]:
     What was fetched before works: `windlass prefetch` does it, verifies it with the network off, and jobs find it. By
     hand: run the lines of the hint on the login node once, and tell the libraries not to ask.
     Only files that the command leads to were looked at. It is an error where the call is reached for certain, nothing
-    was prefetched, and the library has no cache in the home folder of the site either.
+    was prefetched, and the library has no cache in the home folder of the site either, or none with that model.
     """
     if case.prefetch is not None and case.prefetch.found is not None:
         return  # C528 and C529 say what is to be said
@@ -112,10 +112,13 @@ def prefetch_is_missing(case: Case) -> Iterator[Finding]:
     seen = case.prefetch
     if seen is None or not seen.is_wanted or not seen.is_asked or seen.found is not None or not _is_cut_off(case):
         return
+    there = f"is not at {case.site.name} yet"
+    if seen.damage:
+        there = f"counts as not fetched ({seen.damage.problem})"
     yield Finding(
         code="C528",
         severity=Severity.ERROR,
-        message=f"what [prefetch] fetches is not at {case.site.name} yet; compute nodes there reach no internet",
+        message=f"what [prefetch] fetches {there}; compute nodes of {case.site.name} reach no internet",
         hint=f"windlass prefetch --on {case.site.name}",
         fact=f"rules.compute_internet of {case.site.name}",
     )
@@ -124,7 +127,13 @@ def prefetch_is_missing(case: Case) -> Iterator[Finding]:
 def prefetch_is_not_verified(case: Case) -> Iterator[Finding]:
     """Something was prefetched, but this code has not loaded it with the network off: it may want more."""
     seen = case.prefetch
-    if seen is None or seen.found is None or seen.is_verified or not _is_cut_off(case):
+    if seen is None or seen.is_verified or not _is_cut_off(case):
+        return
+    if seen.damage and not seen.is_wanted:
+        message = f"what was prefetched to {case.site.name} cannot be told: {seen.damage.problem}"
+        hint = f"windlass prefetch --on {case.site.name}"
+        yield Finding(code="C529", severity=Severity.WARNING, message=message, hint=hint)
+    if seen.found is None:
         return
     if seen.found.verified is None:
         why = f": {seen.found.problem}" if seen.found.problem else ""
@@ -161,9 +170,9 @@ def _fails_for_certain(case: Case, found: _Found) -> bool:
     seen, cache = case.prefetch, found.use.cache
     if seen is None or not seen.is_asked or cache is None or not found.is_certain:
         return False
-    if find_moving(cache) & {*case.plan.env, *look_at_code(case).variables}:
+    if find_moving(cache) & {*seen.moved, *case.plan.env, *look_at_code(case).variables}:
         return False  # the user says where it lies
-    return seen.home_caches.isdisjoint(find_homes(cache))
+    return not may_keep(seen.home_caches, cache, found.use.kept_as)
 
 
 def _find_uses(case: Case) -> list[_Found]:

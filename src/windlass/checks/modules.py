@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from windlass.core.case import Case
+from windlass.core.environment import Place
 from windlass.core.finding import Finding, Severity
 from windlass.core.toml.writing import format_value
 
@@ -35,6 +36,8 @@ def python_is_another(case: Case) -> Iterator[Finding]:
     environment again (`windlass env build`), or load the modules it was built with.
     """
     seen = case.environment
+    if seen is not None and seen.place is not None:
+        yield from _compare_existing(case, seen.place)
     if seen is None or seen.built is None or seen.built.python is None:
         return
     built, python, wanted = seen.built, seen.built.python, case.spec.environment.python
@@ -49,6 +52,23 @@ def python_is_another(case: Case) -> Iterator[Finding]:
         have = f"with {_list(case.plan.modules)} python3 is {tried.python}"
         hint = f"{rebuild}, or [environment] modules = {format_value(built.modules)}" if built.modules else rebuild
         yield _tell(case, python, have, hint=hint)
+
+
+def _compare_existing(case: Case, place: Place) -> Iterator[Finding]:
+    """Nobody builds it here: it is told what it has, and what the run asks for."""
+    wanted, name = case.spec.environment.python, f"the environment {place.path} at {case.site.name}"
+    if place.made_for and place.python and not _is_same(place.made_for, place.python):
+        said = f"{name} was made for Python {place.made_for}, and its bin/python is {place.python} now"
+        hint = "load the module that it was made with ([environment] modules), or make it anew"
+        yield _tell_existing(place, said, hint)
+    elif wanted and place.python and not _is_same(wanted, place.python):
+        said = f"{name} has Python {place.python}; environment.python is {wanted}"
+        yield _tell_existing(place, said, f'[environment] python = "{place.python}", or name another environment')
+
+
+def _tell_existing(place: Place, message: str, hint: str) -> Finding:
+    fact = f"{place.path}/bin/python in a login shell"
+    return Finding(code="C321", severity=Severity.ERROR, message=message, hint=hint, fact=fact)
 
 
 def python_is_not_admitted(case: Case) -> Iterator[Finding]:

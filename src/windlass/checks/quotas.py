@@ -13,7 +13,10 @@ _GB = 1e9
 
 
 def space_is_over_the_quota(case: Case) -> Iterator[Finding]:
-    """What is used and what is sent come near the quota in bytes where the run folder lies, or over it."""
+    """What is used and what is sent come near the quota in bytes where the run folder lies, or over it.
+
+    An environment that must be built first lies there too; what it needs is a guess, and alone it refuses nothing.
+    """
     area, seen = _find_here(case)
     limit = _find_limit(
         seen.limit_bytes if seen else None, int(area.quota_gb * _GB) if area and area.quota_gb else None
@@ -21,13 +24,14 @@ def space_is_over_the_quota(case: Case) -> Iterator[Finding]:
     if seen is None or seen.used_bytes is None or limit is None:
         return
     sent = int((case.snapshot_mb or 0) * 1e6)
-    total = seen.used_bytes + sent
+    built = case.environment.needs_bytes if case.environment else 0
+    total = seen.used_bytes + sent + built
     if total > limit or (total >= limit * _NEARLY_FULL and not seen.is_shared):
         yield Finding(
             code="C407",
-            severity=Severity.ERROR if total > limit else Severity.WARNING,
+            severity=Severity.ERROR if total - built > limit else Severity.WARNING,
             message=f"{seen.area} holds {_gigabytes(seen.used_bytes)} of {_gigabytes(limit)}; "
-            f"{_gigabytes(sent)} are to be sent",
+            f"{_gigabytes(sent)} are to be sent{_tell_build(_gigabytes(built) if built else None)}",
             hint="windlass rm old runs, or set another `root` in the site file",
             fact=seen.source or f"storage.{seen.area}.quota_gb of {case.site.name}",
         )
@@ -36,19 +40,22 @@ def space_is_over_the_quota(case: Case) -> Iterator[Finding]:
 def files_are_over_the_quota(case: Case) -> Iterator[Finding]:
     """What is there and what is sent come near the quota in files where the run folder lies, or over it.
 
-    Data in millions of small files eats it while space is free: pack them.
+    Data in millions of small files eats it while space is free: pack them. So does an environment that must be built
+    first: one with PyTorch has some 20,000; a container is one file.
     """
     area, seen = _find_here(case)
     limit = _find_limit(seen.limit_files if seen else None, area.quota_files if area else None)
     if seen is None or seen.used_files is None or limit is None:
         return
     sent = case.snapshot_files or 0
-    total = seen.used_files + sent
+    built = case.environment.needs_files if case.environment else 0
+    total = seen.used_files + sent + built
     if total > limit or (total >= limit * _NEARLY_FULL and not seen.is_shared):
         yield Finding(
             code="C408",
-            severity=Severity.ERROR if total > limit else Severity.WARNING,
-            message=f"{seen.area} holds {seen.used_files} of {limit} files; {sent} are to be sent",
+            severity=Severity.ERROR if total - built > limit else Severity.WARNING,
+            message=f"{seen.area} holds {seen.used_files} of {limit} files; {sent} are to be sent"
+            f"{_tell_build(f'{built} files' if built else None)}",
             hint="pack what you keep there: tar cf data.tar data && rm -r data",
             fact=seen.source or f"storage.{seen.area}.quota_files of {case.site.name}",
         )
@@ -76,6 +83,10 @@ def full_area_blocks_jobs(case: Case) -> Iterator[Finding]:
             hint="remove or pack files there first",
             fact=seen.source or f"storage.{area.name}.blocks_jobs of {case.site.name}",
         )
+
+
+def _tell_build(amount: str | None) -> str:
+    return f", and the environment that is built first needs about {amount}" if amount else ""
 
 
 def _find_here(case: Case) -> tuple[Area | None, SeenQuota | None]:

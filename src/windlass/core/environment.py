@@ -19,6 +19,9 @@ if TYPE_CHECKING:  # it needs a library that costs the start of every command
 _NONE: Mapping[str, str] = MappingProxyType({})
 _STRICT = "set -e -o pipefail"  # as the batch script is: a line that fails ends the job
 _LAST_TIME = 4_000_000_000  # in the year 2096
+# What a kind's `find` says before the path.
+PYTHON_NOW = "windlass-python "
+MADE_FOR = "windlass-made-for "
 _PROTOCOL = 1  # one more when the same recipe would be built in another way
 
 
@@ -103,6 +106,7 @@ class Build:
     files: Mapping[str, bytes] = field(default_factory=dict)  # laid beside the script, which begins there
     needs_internet: bool = False
     needs_bytes: int = 0  # free space without which it is not begun
+    needs_files: int = 0  # about; 0: not known
     path: str = ""  # of what it makes, in $WINDLASS_PREFIX; default: all of it. "image.sif" of a container
 
 
@@ -128,12 +132,22 @@ class Entering:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Place:
+    """An environment that is there already, as its kind's `find` tells of it."""
+
+    path: str
+    python: str | None = None  # "3.11.4": what its bin/python is now; None: it did not say
+    made_for: str | None = None  # by its own files
+
+
+@dataclass(frozen=True, kw_only=True)
 class EnvironmentSeen:
     """What a run wants, and what is known of it at the site."""
 
     recipe: Recipe
     entering: Entering
     built: Built | None = None  # None: it is not built, or the site was not asked
+    place: Place | None = None  # of one that nobody builds, where the site was asked
     is_asked: bool = False
     packed: str | None = None  # where its one file lies, or will lie, that the nodes of this run unpack
     problem: str | None = None  # what was found wrong with it at the site
@@ -143,6 +157,8 @@ class EnvironmentSeen:
     is_left_out: bool = False  # the job runs in the environment it starts in: on one's own machine, in a rehearsal
     reasons: tuple[Reason, ...] = ()  # what was chosen for its build
     uses_outer_python: bool = False  # of its kind
+    needs_bytes: int = 0  # about, where it must be built first
+    needs_files: int = 0
 
     @property
     def is_missing(self) -> bool:
@@ -162,7 +178,9 @@ class Kind:
     read: Callable[[Environment, Site, ReadFile], Recipe | None]  # None: the run wants none of this kind
     make_build: Callable[[Recipe, Site], Build]
     enter: Callable[[Environment, Recipe, str, Site], Entering]  # the third: where it lies, see `make_path`
-    find: Callable[[Recipe, Site], str] | None = None  # bash that prints where `existing` lies, or says why not
+    find: Callable[[Recipe, Site], str] | None = (
+        None  # bash that prints a `Place`, its path last, or says why there is none
+    )
     # What others must know of it. They ask for the fact, never for the name.
     takes_wheels: bool = False  # its packages are files of a wheelhouse, an index or the laptop
     uses_outer_python: bool = False  # of the system or a module; else it brings one, whatever the modules say

@@ -3,6 +3,7 @@
 import json
 
 from windlass.core.chain import list_submissions
+from windlass.core.offline import list_login_lines
 from windlass.core.plan import Plan
 from windlass.core.shell import (
     format_export,
@@ -241,6 +242,7 @@ def make_environment_lines(plan: Plan) -> str:
         f"export {wire.make_data_variable(one.name)}={quote_with_variables(one.path)}"
         for one in sorted(plan.data, key=lambda one: one.name)
     ]
+    lines += list_login_lines(plan.offline_env)
     lines += [format_export(name, value) for name, value in sorted(plan.offline_env.items())]
     if plan.packed:
         lines.append(f"export {wire.ENV_PACKED}={quote_with_variables(plan.packed)}")

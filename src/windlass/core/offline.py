@@ -3,6 +3,7 @@
 Variables that the user, the site or the code sets itself are never set here.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -23,6 +24,9 @@ class Library:
     offline: Mapping[str, str] = field(default_factory=dict)  # variable -> what keeps it from asking
     moved_by: frozenset[str] = frozenset()  # other variables by which users say where it keeps things
     homes: tuple[str, ...] = ()  # where it keeps them by itself, below the home folder
+    kept: tuple[str, ...] = ()  # patterns of single models and the like below `homes`
+    kept_before: tuple[str, ...] = ()  # where old releases kept them, by names that tell nothing
+    login: tuple[str, str] | None = None  # a variable for its file, and where that lies while no cache is moved: bash
     is_tracker: bool = False
 
 
@@ -38,6 +42,9 @@ LIBRARIES: tuple[Library, ...] = (
         modules=_HUGGING_FACE,
         caches={"HF_HOME": "huggingface"},
         homes=(".cache/huggingface",),
+        kept=("hub/models--*",),
+        kept_before=("transformers",),  # before transformers 4.22
+        login=("HF_TOKEN_PATH", "${HF_HOME:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/huggingface}/token"),
         # Without a word every call waits 23 seconds for a hub that does not answer.
         offline={
             "HF_HUB_OFFLINE": "1",
@@ -81,6 +88,12 @@ LIBRARIES: tuple[Library, ...] = (
 _SCREEN = {"matplotlib": ("MPLBACKEND", "Agg")}
 TRACKER_VARIABLES = frozenset(name for one in LIBRARIES if one.is_tracker for name in one.offline)
 _PLAIN_FOLDERS = "files"
+# As huggingface_hub and transformers say it.
+HUB_REFUSALS = re.compile(
+    r"GatedRepoError|gated repo\b|RepositoryNotFoundError|Repository Not Found for url: https?://|"
+    r"401 Client Error: Unauthorized for url: https://huggingface\.co|Invalid user token"
+)
+HUB_LOGIN = '[run.secrets] HF_TOKEN = "env:HF_TOKEN"; and accept the conditions on the page of what is gated'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +130,19 @@ def make_silent_env(workdir: str, *, trackers_only: bool) -> dict[str, str]:
     return {name: _fill(value, workdir) for one in chosen for name, value in one.offline.items()}
 
 
+def list_login_lines(moved: Collection[str]) -> list[str]:
+    """Of bash, before the lines that move these caches: who logged in at the site stays logged in."""
+    logins = [one.login for one in LIBRARIES if one.login and not set(one.caches).isdisjoint(moved)]
+    return [
+        line
+        for variable, place in logins
+        for line in (
+            f"windlass_login=${{{variable}:-{place}}}",
+            f'[ ! -r "$windlass_login" ] || export {variable}="$windlass_login"',
+        )
+    ]
+
+
 def list_folders() -> tuple[str, ...]:
     """Below ROOT/caches."""
     return tuple(dict.fromkeys(folder for one in LIBRARIES for folder in one.caches.values()))
@@ -125,6 +151,25 @@ def list_folders() -> tuple[str, ...]:
 def list_homes() -> tuple[str, ...]:
     """Below the home folder."""
     return tuple(home for one in LIBRARIES for home in one.homes)
+
+
+def list_home_patterns() -> tuple[str, ...]:
+    """Below the home folder: what lies in those of `list_homes`, as far as a check tells it apart."""
+    return tuple(f"{home}/{one}" for lib in LIBRARIES for home in lib.homes for one in (*lib.kept, *lib.kept_before))
+
+
+def may_keep(found: Collection[str], folder: str, kept_as: str | None) -> bool:
+    """found: what is there in home. Whether the library with this folder below ROOT/caches may have it there."""
+    libraries = [one for one in LIBRARIES if folder in one.caches.values()]
+    if kept_as is None or not any(one.kept for one in libraries):
+        return not set(find_homes(folder)).isdisjoint(found)
+    places = [f"{home}/{one}" for lib in libraries for home in lib.homes for one in (kept_as, *lib.kept_before)]
+    return not set(places).isdisjoint(found)
+
+
+def list_moving() -> tuple[str, ...]:
+    """Variables by which users say where libraries keep things that otherwise lie in home."""
+    return tuple(sorted({name for one in LIBRARIES if one.homes for name in (*one.caches, *one.moved_by)}))
 
 
 def find_homes(folder: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from windlass.core.job import list_software_lines, make_workdir
@@ -10,6 +10,7 @@ from windlass.core.offline import (
     LIBRARIES,
     Surroundings,
     choose_offline_env,
+    list_login_lines,
     make_cache_env,
     make_kept_folder,
     make_silent_env,
@@ -106,8 +107,10 @@ def choose_place(spec: RunSpec, site: Site) -> PrefetchPlace:
 def make_fetch_script(plan: Plan, spec: RunSpec, *, root: str, is_here: bool) -> str:
     """root: below it lie the caches. is_here: on the laptop, whose environment is the one it is called in."""
     asks = {name: "0" for one in LIBRARIES if not one.is_tracker for name in one.offline if name in plan.env}
-    env = {**make_cache_env(root), **make_silent_env(".", trackers_only=True), **plan.env, **asks}
-    return _make_script(plan, get_prefetch(spec).command or spec.command, env, is_here=is_here)
+    caches = make_cache_env(root)
+    env = {**caches, **make_silent_env(".", trackers_only=True), **plan.env, **asks}
+    logins = list_login_lines(caches.keys() - plan.env.keys())
+    return _make_script(plan, get_prefetch(spec).command or spec.command, env, logins, is_here=is_here)
 
 
 def make_verify_script(plan: Plan, spec: RunSpec, *, root: str) -> str:
@@ -115,7 +118,7 @@ def make_verify_script(plan: Plan, spec: RunSpec, *, root: str) -> str:
     return _make_script(plan, get_prefetch(spec).verify or spec.command, env, is_here=False)
 
 
-def _make_script(plan: Plan, command: str, env: Mapping[str, str], *, is_here: bool) -> str:
+def _make_script(plan: Plan, command: str, env: Mapping[str, str], before: Sequence[str] = (), *, is_here: bool) -> str:
     """It begins where the command is to run."""
     ours = {wire.ENV_LINK: "1", wire.ENV_LINKS: "1"}
     if plan.checkpoint_folder:
@@ -130,6 +133,7 @@ def _make_script(plan: Plan, command: str, env: Mapping[str, str], *, is_here: b
         *(() if is_here else list_software_lines(plan)),
         *(f"export {name}={quote_all((value,))}" for name, value in sorted({**_ALONE, **ours}.items())),
         *data,
+        *before,
         *(format_export(name, value) for name, value in sorted(env.items())),
         # Last: modules, containers and [run.env] have their say about it before.
         f'export PYTHONPATH="${wire.ENV_HOOK}${{PYTHONPATH:+:$PYTHONPATH}}"',

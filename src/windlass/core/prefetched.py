@@ -54,6 +54,13 @@ class Prefetched:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DamagedCard:
+    """In its place at the site lies what nobody can read: the next prefetch writes it anew."""
+
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrefetchSeen:
     """What a run needs, and what is known of it at the site."""
 
@@ -61,8 +68,10 @@ class PrefetchSeen:
     is_wanted: bool  # the run file has [prefetch]
     files: Mapping[str, str] = field(default_factory=lambda: _NONE)  # as they are now
     found: Prefetched | None = None
+    damage: DamagedCard | None = None  # what was fetched cannot be told
     is_asked: bool = False
-    home_caches: frozenset[str] = frozenset()  # folders that libraries made in the home folder of the site
+    home_caches: frozenset[str] = frozenset()  # what libraries keep in the home folder of the site
+    moved: frozenset[str] = frozenset()  # variables of the site's shell that say that it lies elsewhere
 
     @property
     def is_verified(self) -> bool:

@@ -128,6 +128,7 @@ CATALOGUE: dict[str, Entry] = {
     "D609": Entry(environment.wrong_architecture),
     "D610": Entry(environment.library_missing),
     "D612": Entry(environment.environment_of_another_python),
+    "D613": Entry(software.hub_refuses, Standing.SURVIVABLE),
     "D701": Entry(trouble.accounting_away, Standing.SURVIVABLE),
     "D702": Entry(trouble.login_refused, Standing.SURVIVABLE),
     "D703": Entry(trouble.slurm_not_on_path, Standing.SURVIVABLE),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
+from windlass.core.offline import HUB_LOGIN, HUB_REFUSALS
 from windlass.core.record import RunState
 
 _NO_INTERNET = re.compile(
@@ -139,6 +140,21 @@ def download_stalls(symptoms: Symptoms) -> Iterator[Diagnosis]:
             evidence=(line,),
             hint=f"cancel it, then {_prefetch(symptoms)}",
             patch=_stay_offline(symptoms),
+        )
+
+
+def hub_refuses(symptoms: Symptoms) -> Iterator[Diagnosis]:
+    """Hugging Face's hub did not give a model or data set: gated or private, and nobody is logged in, or not let in.
+
+    Accept its conditions once on its page, with the account whose token is used. A token from `hf auth login` at the
+    site is found in jobs that see your home folder; one under [run.secrets] everywhere, also by `windlass prefetch`.
+    """
+    if line := symptoms.fatal(HUB_REFUSALS):
+        yield Diagnosis(
+            code="D613",
+            message="Hugging Face's hub did not let the program in: it is gated, private or not there",
+            evidence=(line,),
+            hint=HUB_LOGIN,
         )
 
 

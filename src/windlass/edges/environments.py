@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass
 
 from windlass.core.codec import from_json
-from windlass.core.environment import Built, Damaged, Remains, find_contradiction
+from windlass.core.environment import MADE_FOR, PYTHON_NOW, Built, Damaged, Place, Remains, find_contradiction
 from windlass.edges.host import Host, Request, expect, make_command, read_completed
 from windlass.errors import EnvironmentFailed, EnvironmentNotFound
 from windlass_job import wire
@@ -153,15 +153,22 @@ def fetch_own_python(host: Host) -> str | None:
 _OWN_PYTHON = 'exec "$(command -v python || command -v python3)" -V 2> /dev/null'
 
 
-def fetch_place(host: Host, script: str) -> str:
+def fetch_place(host: Host, script: str) -> Place:
     """The folder that the script prints last, run by a login shell; what it says of one that is not there is raised."""
     [reply] = host.ask([make_command(["bash", "-lc", script], timeout_s=_PATIENCE_S, idempotent=True)])
     done = read_completed(reply)
     lines = done.out.splitlines()
     if done.exit_code == 0 and lines and lines[-1].startswith("/"):
-        return lines[-1]
+        return Place(path=lines[-1], python=_find_version(lines, PYTHON_NOW), made_for=_find_version(lines, MADE_FOR))
     if done.timed_out:
         raise EnvironmentFailed(f"{host.name} did not say within {_PATIENCE_S:g} s where the environment lies")
     said = [line.removeprefix("windlass: ") for line in done.err.splitlines() if line.startswith("windlass: ")]
     message, *details = said or done.err.strip().splitlines()[-1:] or ["the environment was not found"]
     raise EnvironmentNotFound(message, details=details, done="nothing was built or submitted")
+
+
+def _find_version(lines: list[str], mark: str) -> str | None:
+    """What a start file prints may stand before it."""
+    told = next((line.removeprefix(mark) for line in lines if line.startswith(mark)), "")
+    found = re.match(r"\d+\.\d+(?:\.\d+)?", told)
+    return found[0] if found else None

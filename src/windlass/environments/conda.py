@@ -7,7 +7,7 @@ from windlass.core.site import Site
 from windlass.environments.conda_clients import CLIENTS, ENV, Client, list_clients
 from windlass.environments.conda_files import PLACES, Source, Wanted, read_wanted
 from windlass.environments.conda_shell import activate, find_by_name, hide_tokens
-from windlass.environments.scripts import begin_script, load_modules, probe
+from windlass.environments.scripts import begin_script, load_modules, probe, tell_python
 from windlass.errors import PlanError
 from windlass_job import wire
 
@@ -203,7 +203,8 @@ def _find(recipe: Recipe, site: Site) -> str:
         found = find_by_name(existing, site.software.conda, "windlass_env")
     missing = '  echo "windlass: there is no conda environment in $windlass_env on $HOSTNAME" >&2'
     test = ('if [ ! -d "$windlass_env/conda-meta" ]; then', missing, "  exit 1", "fi")
-    return "\n".join((*load_modules(recipe), *found, *test, 'printf "%s\\n" "$windlass_env"')) + "\n"
+    told = (tell_python('"$windlass_env/bin/python"'), 'printf "%s\\n" "$windlass_env"')
+    return "\n".join((*load_modules(recipe), *found, *test, *told)) + "\n"
 
 
 KIND = Kind(

@@ -13,7 +13,9 @@ from windlass.core.secret_words import find_secrets
 from windlass.core.selection import find_secret
 from windlass.errors import PlanError
 
-_SECTION = re.compile(r"^%(\w+)")
+_SECTION = re.compile(r"^%(\w+)(?P<stage>\s+from\s)?")
+# The From of the same head; {{ NAME }} is an argument of the build.
+_LOCAL = re.compile(r"(?im)^bootstrap:\s*localimage[ \t]*\n(?:(?!bootstrap:|%).*\n)*?from:\s*(?P<base>[^/~${\s]\S*)")
 _FROM = re.compile(r"^from:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 _HEAD = re.compile(r"^(?:bootstrap|from|registry|library|mirrorurl|updateurl|confurl)\s*:", re.IGNORECASE)
 # ada:word@registry/image in a head, where no scheme stands before it.
@@ -32,6 +34,7 @@ def read_definition(name: str, read: ReadFile) -> Iterator[tuple[str, str]]:
     if text is None:
         raise PlanError(f"environment.container = {name!r}: there is no such file in the project", hint="ls *.def")
     _refuse_secrets(name, text)
+    _refuse_local_base(name, text)
     yield name, text
     for line, path in _list_copied(text):
         if find_secret(path.split("/")):
@@ -56,6 +59,17 @@ def find_base(text: str) -> str | None:
     return found[1] if found else None
 
 
+def _refuse_local_base(name: str, text: str) -> None:
+    """It is built at the site, in a folder where only the definition and what it copies lie."""
+    if found := _LOCAL.search(text):
+        base = found["base"]
+        raise PlanError(
+            f"{name} begins with the image {base[:200]!r}, which is no full path at the site",
+            hint=f"bring it to the site once, and write its full path: From: /project/{base.rpartition('/')[2][:80]}",
+            done="nothing was sent",
+        )
+
+
 def _list_copied(text: str) -> Iterator[tuple[int, str]]:
     """Lines and sources of %files that lie in the project."""
     for number, (section, line) in enumerate(_list_lines(text), 1):
@@ -65,11 +79,14 @@ def _list_copied(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _list_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Each with its section; the head has none, and neither have those of later stages."""
+    """Each with its section; the heads of stages have none."""
     section = ""
     for line in text.splitlines():
         found = _SECTION.match(line)
-        section = found[1].lower() if found else "" if _HEAD.match(line) else section
+        if found:
+            section = "" if found["stage"] else found[1].lower()  # %files from STAGE: of an image, not of the project
+        elif _HEAD.match(line):
+            section = ""
         yield section, line
 
 

@@ -1,6 +1,6 @@
 """What the scripts that build environments have in common: how they begin, and how they tell what they made."""
 
-from windlass.core.environment import Recipe
+from windlass.core.environment import PYTHON_NOW, Recipe
 from windlass.core.shell import format_module, quote
 from windlass_job import wire
 
@@ -27,6 +27,12 @@ def load_modules(recipe: Recipe) -> tuple[str, ...]:
     """
     purge = ("module purge || true",) if recipe.purge_modules else ()
     return (*purge, *(f"module load {format_module(name)}" for name in recipe.modules))
+
+
+def tell_python(python: str) -> str:
+    """For `find`: the version of the Python of an environment that is there. A Python that does not start says none."""
+    code = quote("import sys; print('%d.%d.%d' % sys.version_info[:3])")
+    return f'printf "{PYTHON_NOW}%s\\n" "$({python} -I -S -c {code} 2> /dev/null)"'
 
 
 def probe(python: str) -> str:

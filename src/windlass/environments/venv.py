@@ -1,10 +1,12 @@
 """venv: a virtual environment of Python, from a list of packages; on top of modules or alone."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windlass.core.environment import (
+    MADE_FOR,
     Build,
     Entering,
     Kind,
@@ -17,7 +19,7 @@ from windlass.core.environment import (
 from windlass.core.run import BuildPlace, Environment, Wheels
 from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
-from windlass.environments.scripts import begin_script, probe
+from windlass.environments.scripts import begin_script, probe, tell_python
 from windlass.environments.venv_on_nodes import choose_wheels_of_nodes, make_on_nodes
 from windlass.environments.venv_script import CHECK, CONSTRAINTS, INDEXES, REQUIREMENTS, make_lines
 from windlass.errors import PlanError, RequirementsInvalid
@@ -32,6 +34,9 @@ _HASH = re.compile(r" *\\\n +--hash=\S+|[ \t]--hash=\S+")
 # The least that these alone unpack to; what a GPU needs comes on top.
 _BIG = {"torch": 900_000_000, "tensorflow": 1_500_000_000, "jax": 400_000_000}
 _LEAST = 50_000_000
+# A venv with nothing but pip; one with torch and what that needs has 22,763 files (benchmarks/README.md).
+_LEAST_FILES = 1_400
+_MANY_FILES = {"torch": 20_000}
 
 
 def _read(environment: Environment, site: Site, read: ReadFile) -> Recipe | None:
@@ -126,7 +131,8 @@ def _make_build(recipe: Recipe, site: Site) -> Build:
         script="".join(f"{line}\n" for line in lines),
         files={name: text.encode() for name, text in _list_files(recipe, wheels).items()},
         needs_internet=wheels is Wheels.PYPI,
-        needs_bytes=_guess_bytes(recipe),
+        needs_bytes=_LEAST + _sum_up(recipe, _BIG),
+        needs_files=_LEAST_FILES + _sum_up(recipe, _MANY_FILES),
     )
 
 
@@ -145,9 +151,10 @@ def _list_files(recipe: Recipe, wheels: Wheels) -> dict[str, str]:
     return {name: _HASH.sub("", text) for name, text in recipe.files.items()}
 
 
-def _guess_bytes(recipe: Recipe) -> int:
+def _sum_up(recipe: Recipe, known: Mapping[str, int]) -> int:
+    """Over the packages of the list."""
     names = re.findall(r"(?m)^[A-Za-z0-9_.-]+", recipe.files.get(REQUIREMENTS, ""))
-    return _LEAST + sum(_BIG.get(name.lower(), 0) for name in names)
+    return sum(known.get(name.lower(), 0) for name in names)
 
 
 def _enter(environment: Environment, recipe: Recipe, path: str, site: Site) -> Entering:
@@ -177,7 +184,14 @@ def _find(recipe: Recipe, path: str, site: Site) -> tuple[str, ...]:
 def _find_existing(recipe: Recipe, site: Site) -> str:
     place = quote_with_variables(recipe.existing or "")
     told = quote(f"windlass: there is no environment of Python at {recipe.existing}: it has no bin/python")
-    return f"cd -P -- {place} 2> /dev/null && [ -x bin/python ] && pwd || {{ echo {told} >&2; exit 1; }}"
+    lines = (
+        f"cd -P -- {place} 2> /dev/null && [ -x bin/python ] || {{ echo {told} >&2; exit 1; }}",
+        tell_python("./bin/python"),
+        # venv says `version`, uv and virtualenv say `version_info`.
+        rf"sed -n 's/^version\(_info\)\{{0,1\}} *= */{MADE_FOR}/p' pyvenv.cfg 2> /dev/null",
+        "pwd",
+    )
+    return "\n".join(lines)
 
 
 def _go_in() -> tuple[str, ...]:

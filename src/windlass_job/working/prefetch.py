@@ -29,6 +29,7 @@ from windlass_job.working.holding import Holding, wait_until_held
 _KEPT = b"files"
 _SHORTEST = 6  # of a secret; what is shorter stands in every second line by chance
 _LOCKS = b".locks"
+_OF_EVERY_CARD = frozenset({"id", "name", "command", "where", "ended", "made"})
 _NAMESPACE = "a network namespace without a way out"
 _REFUSED = "refused connections, because this system has no namespaces for users"
 _BOX = "a container without a network"
@@ -126,10 +127,14 @@ class _Work:
         return dict({"ended": "done"}, **dict(self._tell_fetched(self._count()), **self._request["card"]))
 
     def load_card(self) -> "Optional[Dict[str, Any]]":
-        return disk.read_json(self._card)
+        """None where it does not tell what was fetched: then it is made anew."""
+        card = disk.read_json(self._card) if os.path.isfile(self._card) else None
+        return card if card is not None and _OF_EVERY_CARD.issubset(card) else None
 
     def save_card(self, card: "Dict[str, Any]") -> None:
         self._holding.check()
+        if os.path.isdir(self._card) and not os.path.islink(self._card):
+            shutil.rmtree(self._card)  # somebody's folder in its place
         disk.replace(self._card, disk.make_json(card))
 
     def clean_up(self) -> None:

@@ -20,6 +20,7 @@ from windlass.app.logs import read_log
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
+from windlass.core.finding import Severity
 from windlass.core.prefetched import Ended
 from windlass.core.record import RunRecord, RunState
 from windlass.core.run import PrefetchPlace
@@ -189,6 +190,7 @@ def test_it_is_fetched_here_and_sent_with_its_links(session: Session, hub: Hub, 
     assert os.readlink(there / "snapshots" / "model.bin") == "../blobs/ab"  # noqa: PTH115
     assert (there / "blobs" / "ab").read_bytes() == WEIGHTS
     assert not list((tmp_path / "root" / "data").glob("prefetch-*"))
+    assert not list((session.folders.cache / "prefetch").iterdir())  # no second copy stays on the laptop
 
 
 def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session: Session, tmp_path: Path) -> None:
@@ -201,6 +203,56 @@ def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session:
     assert "stays in the caches" in (failed.value.done or "")
     assert (tmp_path / "root" / "caches" / "torch" / "hub" / "checkpoints" / "weights.bin").read_bytes() == WEIGHTS
     assert "C528" in list_codes(make_plan(session, project))
+
+
+@pytest.mark.parametrize("text", [b'{"id": "x"', b"[]", b"{}", None], ids=["cut", "list", "empty", "folder"])
+@pytest.mark.parametrize("section", [SECTION, ""], ids=["wanted", "unasked"])
+def test_a_damaged_card_is_told_and_written_anew(
+    session: Session, hub: Hub, tmp_path: Path, text: bytes | None, section: str
+) -> None:
+    project = make_project(tmp_path / "project", hub.address, prefetch=section)
+    found = prefetch(session, make_plan(session, project), PrefetchOptions(verify=False))
+    card = tmp_path / "root" / "caches" / f"prefetch-{found.id}.json"
+    card.unlink()
+    if text is None:
+        card.mkdir()
+    else:
+        card.write_bytes(text)
+
+    planned = make_plan(session, project)
+
+    [told] = [one for one in planned.findings if one.code in ("C528", "C529")]
+    assert told.code == ("C528" if section else "C529")
+    assert f"{card.name} cannot be read" in told.message
+    verified = prefetch(session, planned, PrefetchOptions(fetch=False)).verified
+    assert verified is not None
+    assert not list_codes(make_plan(session, project)) & {"C528", "C529"}
+
+
+def test_what_a_library_keeps_in_home_is_seen(session: Session, hub: Hub, tmp_path: Path) -> None:
+    """Another model does not help a job that can ask nobody; where HF_HOME leads elsewhere nobody knows."""
+    train = "from transformers import AutoModel\nAutoModel.from_pretrained('lab/net')\n"
+    project = make_project(tmp_path / "project", hub.address, train=train)
+    kept = Path.home() / ".cache" / "huggingface" / "hub"
+
+    def judge() -> list[Severity]:
+        return [one.severity for one in make_plan(session, project).findings if one.code == "C502"]
+
+    (kept / "models--lab--other").mkdir(parents=True)
+    assert judge() == [Severity.ERROR]
+    (kept / "models--lab--net").mkdir()
+    assert judge() == [Severity.WARNING]
+
+
+def test_a_hub_that_lets_nobody_in_is_told_with_where_a_token_goes(session: Session, hub: Hub, tmp_path: Path) -> None:
+    section = '[prefetch]\ncommand = "bash fetch.sh"\n'
+    project = make_project(tmp_path / "project", hub.address, prefetch=section)
+    (project / "fetch.sh").write_text("echo 'GatedRepoError: 401 Client Error. (Request ID: 1)' >&2; exit 1\n")
+
+    with pytest.raises(PrefetchFailed, match="Gated") as failed:
+        prefetch(session, make_plan(session, project), PrefetchOptions())
+
+    assert 'HF_TOKEN = "env:HF_TOKEN"' in (failed.value.hint or "")
 
 
 def test_code_that_wants_more_than_was_fetched_is_not_verified(session: Session, hub: Hub, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """requires-python of a project: a site's Python that it does not admit is told before anything is built."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,3 +98,22 @@ def test_without_either_the_search_is_named(session: Session, project: Path) -> 
 def test_a_python_of_the_run_file_that_is_not_admitted_needs_no_site(session: Session, project: Path) -> None:
     with pytest.raises(PlanError, match=f"python = '3.11', and {_SAYS}"):
         read_recipe(Environment(venv="pyproject.toml", python="3.11"), session.site("lab"), project)
+
+
+def test_an_environment_that_is_there_already_is_looked_at_too(session: Session, project: Path, tmp_path: Path) -> None:
+    """One whose Python was replaced has all its packages in a folder that this Python does not look into."""
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    (tmp_path / "env" / "bin" / "python").symlink_to(sys.executable)
+    run_file = _RUN_FILE.replace('"pyproject.toml"', f'"{tmp_path}/env"')
+
+    def judge(python: str, made_for: str) -> list[str]:
+        (project / "windlass.toml").write_text(f'{run_file}python = "{python}"\n')
+        (tmp_path / "env" / "pyvenv.cfg").write_text(f"home = /usr/bin\n{made_for}\n")
+        planned = plan_run(session, Wanted(project=project, site="lab"))
+        return [one.message for one in planned.errors if one.code == "C321"]
+
+    now = ".".join(map(str, sys.version_info[:3]))
+    name = f"the environment {tmp_path}/env at lab"
+    assert judge("3", f"version = {now}") == judge(now, f"version_info = {now}.final.0") == []
+    assert judge("3.6", f"version = {now}") == [f"{name} has Python {now}; environment.python is 3.6"]
+    assert judge("3", "version_info = 3.6.8") == [f"{name} was made for Python 3.6.8, and its bin/python is {now} now"]

@@ -11,6 +11,7 @@ from windlass.app.environments.wheels import make_question
 from windlass.app.session import Session
 from windlass.core.environment import Damaged
 from windlass.core.run import Environment
+from windlass.core.shell import quote
 from windlass.core.site import Site
 from windlass.core.wheels.platform import make_platform
 from windlass.core.wheels.requirements import place_links, read_requirements
@@ -71,6 +72,16 @@ def lock_built(session: Session, site: Site, environment: Environment, project: 
     ]
     words = f"Python {built.python or 'unknown'} on {built.platform or 'an unknown processor'}"
     return _save(Locked(path=target, packages=tuple(pins), platform=words, source=built.id), site)
+
+
+def refuse_foreign(target: Path, *, force: bool) -> None:
+    """A lock of somebody else's is not written over by a slip."""
+    if not force and not is_ours(target):
+        raise UsageError(
+            f"{target} is there, and Windlass did not write it",
+            hint=f"windlass env lock -o OTHER, or --force to write over {quote(str(target))}",
+            done="nothing was written",
+        )
 
 
 def is_ours(path: Path) -> bool:

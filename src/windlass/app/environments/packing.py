@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windlass.app.environments.registry import explain_damage, find_environment
+from windlass.app.environments.seen import load_recipe
+from windlass.app.planning import Wanted
 from windlass.app.session import Session
 from windlass.app.working import LongWork, follow_there
 from windlass.core.environment import Built, Damaged, EnvironmentSeen
@@ -68,6 +70,22 @@ def pack_environment(
     hint = f"windlass env pack {env_id} --on {site.name} tries again"
     work = LongWork(host=host, request=request, show=show, killed=EnvironmentFailed, hint=hint)
     return _read_packed(site, env_id, follow_there(session, site, work))
+
+
+def find_own(session: Session, wanted: Wanted) -> str:
+    """The id of a project's; one that cannot be packed is refused."""
+    recipe = load_recipe(session, wanted)
+    if recipe.is_made_by_jobs:
+        raise UsageError(
+            'build = "node" in [environment] makes it on every node: there is nothing to pack',
+            hint='build = "login" and pack = true: it is built once, and every node unpacks one file',
+        )
+    if recipe.existing is not None:
+        raise UsageError(
+            f"{recipe.existing} was not built by Windlass: it is used as it is",
+            hint='a list of packages is built, and packed: venv = "requirements.txt", or conda = "environment.yml"',
+        )
+    return recipe.id
 
 
 def pack_where_wanted(

@@ -1,10 +1,11 @@
 """What a run needs on nodes without internet, and what is known of it at the site."""
 
+from dataclasses import replace
+
 from windlass.app.session import Session
 from windlass.core.facts import Facts
-from windlass.core.offline import list_homes
 from windlass.core.prefetch import list_files_that_matter, make_prefetch_id, name_card
-from windlass.core.prefetched import PrefetchSeen
+from windlass.core.prefetched import DamagedCard, PrefetchSeen
 from windlass.core.run import RunSpec
 from windlass.core.site import Site
 from windlass.core.source.code import Code
@@ -26,7 +27,6 @@ def look_at_prefetch(
     if not ask:
         return seen
     root = facts.root or site.root
-    found, homes = fetch_prefetched(session.host(site), root, name_card(seen.id), list_homes())
-    return PrefetchSeen(
-        id=seen.id, is_wanted=seen.is_wanted, files=seen.files, found=found, is_asked=True, home_caches=homes
-    )
+    found, homes, moved = fetch_prefetched(session.host(site), root, name_card(seen.id))
+    seen = replace(seen, is_asked=True, home_caches=homes, moved=moved)
+    return replace(seen, damage=found) if isinstance(found, DamagedCard) else replace(seen, found=found)

@@ -5,6 +5,7 @@ sent. With the network off the training, or what [prefetch] verify says, must th
 """
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from windlass.app.session import Session
 from windlass.app.shipping import make_put, send_most
 from windlass.app.working import LongWork, follow_there
 from windlass.core.codec import from_json
-from windlass.core.offline import list_folders
+from windlass.core.offline import HUB_LOGIN, HUB_REFUSALS, list_folders
 from windlass.core.prefetch import (
     choose_place,
     get_prefetch,
@@ -124,7 +125,7 @@ class _Prefetching:
         return self._work(host, self._site, self._root, place, steps)
 
     def fetch_here(self, *, verify: bool) -> Prefetched:
-        """Into a cache of our own, which is sent; then it is laid and verified at the site."""
+        """Into a cache of our own, which is sent and then removed; at the site it is laid and verified."""
         local = self._session.folders.cache / "prefetch" / self._id
         local.mkdir(parents=True, exist_ok=True)
         here = Site(name="this machine", root=str(local), software=Software(python=sys.executable))
@@ -139,7 +140,10 @@ class _Prefetching:
         ) as lay:
             steps = {"lay": lay, **({"verify": self._make_verify()} if verify else {})}
             card = {"ended": found.ended.value}
-            return self._work(self._session.host(self._site), self._site, self._root, PrefetchPlace.LAPTOP, steps, card)
+            there = self._session.host(self._site)
+            found = self._work(there, self._site, self._root, PrefetchPlace.LAPTOP, steps, card)
+        shutil.rmtree(local, ignore_errors=True)  # it lies at the site now, and may be as large as this disk
+        return found
 
     def _tell_sent(self, done: int, total: int) -> None:
         self._progress(f"sending {100 * done // max(1, total)} %")
@@ -212,11 +216,14 @@ class _Prefetching:
             card = json.dumps(result["card"]).encode()
             return from_json(card, Prefetched, error=PrefetchFailed, what=f"the card of {self._id}")
         kind = _KINDS.get(str(result.get("kind")), PrefetchFailed)
+        is_refused = any(
+            HUB_REFUSALS.search(str(line)) for line in (result.get("problem"), *(result.get("tail") or ()))
+        )
         details = [str(line) for line in result.get("tail") or () if line != result.get("line")][-10:]
         raise kind(
             f"it could not be fetched at {site.name}: {result.get('problem')}",
             details=details,
-            hint=self._again,
+            hint=f"{HUB_LOGIN}; then {self._again}" if is_refused else self._again,
             done=_GOES_ON,
         )
 

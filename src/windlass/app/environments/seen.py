@@ -55,10 +55,11 @@ def look_at_environment(
         return EnvironmentSeen(recipe=recipe, entering=Entering(), is_left_out=True)
     root = facts.root or site.root
     kind = KINDS[recipe.kind]
-    path = make_path(recipe, root)
+    path, place = make_path(recipe, root), None
     if ask and recipe.existing is not None and kind.find is not None and not recipe.is_made_by_jobs:
         try:
-            path = fetch_place(session.host(site), kind.find(recipe, site))
+            place = fetch_place(session.host(site), kind.find(recipe, site))
+            path = place.path
         except EnvironmentNotFound:
             if not site.rules.cuts_to_fit:
                 raise
@@ -78,12 +79,16 @@ def look_at_environment(
         recipe=recipe,
         entering=entering,
         built=built,
+        place=place,
         is_asked=ask,
         packed=make_packed_path(recipe, root) if is_packed else None,
         problem=problem,
         damage=found.problem if isinstance(found, Damaged) else None,
         uses_outer_python=kind.uses_outer_python,
     )
+    if seen.is_missing:
+        build = kind.make_build(recipe, site)
+        seen = replace(seen, needs_bytes=build.needs_bytes, needs_files=build.needs_files)
     if ask and (seen.is_missing or recipe.is_made_by_jobs):
         seen = _look_at_python(session, site, seen)
     is_open = kind.takes_wheels and environment.wheels is Wheels.AUTO

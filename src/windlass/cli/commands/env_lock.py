@@ -8,8 +8,6 @@ import click
 
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output
-from windlass.core.shell import quote
-from windlass.errors import UsageError
 
 _LOCK = "requirements.lock"
 
@@ -32,12 +30,12 @@ def lock(output: Output, /, file: str | None, site_name: str | None, from_built:
       windlass env lock --on narval
       windlass env lock --built --on narval     as it was built there
     """
-    from windlass.app.environments.locking import lock_built, lock_resolved
+    from windlass.app.environments.locking import lock_built, lock_resolved, refuse_foreign
     from windlass.app.environments.wheels import load_environment, locate, narrow_site, override
     from windlass.app.projects import find_project_folder
 
     project, target = find_project_folder(Path.cwd(), os.environ), Path(values["target"])
-    _refuse_foreign(target, force=values["force"])
+    refuse_foreign(target, force=values["force"])
     with open_session(output) as session:
         site = narrow_site(session, project, session.site(read_site_name(site_name)))
         environment = load_environment(session, project, site.name)
@@ -54,15 +52,3 @@ def lock(output: Output, /, file: str | None, site_name: str | None, from_built:
         f"{len(locked.packages)} packages of {locked.source} for {locked.platform}; "
         f'in windlass.toml: [environment] venv = "{locked.path}"'
     )
-
-
-def _refuse_foreign(target: Path, *, force: bool) -> None:
-    """A lock of somebody else's is not written over by a slip."""
-    from windlass.app.environments.locking import is_ours
-
-    if not force and not is_ours(target):
-        raise UsageError(
-            f"{target} is there, and Windlass did not write it",
-            hint=f"windlass env lock -o OTHER, or --force to write over {quote(str(target))}",
-            done="nothing was written",
-        )

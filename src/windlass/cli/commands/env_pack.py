@@ -1,17 +1,10 @@
 """`windlass env pack`: a built environment as one file, for the nodes of a job."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.output import Output
 from windlass.cli.progress import Progress
-from windlass.errors import UsageError
-
-if TYPE_CHECKING:
-    from windlass.app.planning import Wanted
-    from windlass.app.session import Session
 
 
 @click.command("pack")
@@ -30,13 +23,13 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
       windlass env pack --on narval
       windlass env pack venv-3f2a9c --on narval --again
     """
-    from windlass.app.environments.packing import pack_environment
+    from windlass.app.environments.packing import find_own, pack_environment
     from windlass.core.units import format_bytes
 
     with open_session(output) as session, Progress(output, "packing") as progress:
         wanted = read_wanted(site_name, ())
         site = session.site(wanted.site)
-        env_id = env_id or _find_own(session, wanted)
+        env_id = env_id or find_own(session, wanted)
         packed = pack_environment(session, site, env_id, again=again, progress=progress.update)
     if output.as_json:
         output.show_json({"packed": packed})
@@ -47,21 +40,3 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
         output.tell(f"on the nodes too {one}")
     if packed.is_new:
         output.tell("next: pack = true in [environment] of windlass.toml has the nodes unpack it")
-
-
-def _find_own(session: "Session", wanted: "Wanted") -> str:
-    """Of the project here."""
-    from windlass.app.environments.seen import load_recipe
-
-    recipe = load_recipe(session, wanted)
-    if recipe.is_made_by_jobs:
-        raise UsageError(
-            'build = "node" in [environment] makes it on every node: there is nothing to pack',
-            hint='build = "login" and pack = true: it is built once, and every node unpacks one file',
-        )
-    if recipe.existing is not None:
-        raise UsageError(
-            f"{recipe.existing} was not built by Windlass: it is used as it is",
-            hint='a list of packages is built, and packed: venv = "requirements.txt", or conda = "environment.yml"',
-        )
-    return recipe.id

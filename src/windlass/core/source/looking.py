@@ -77,6 +77,7 @@ def make_use(
     what: str | None = None,
     folder: str | None = None,
     cache: str | None = None,
+    kept_as: str | None = None,
 ) -> Use:
     name = ".".join(part for part in call.name.split(".") if part.strip("*?"))
     short = ".".join(name.lstrip(".").split(".")[-1 if "*" in call.name else -2 :])
@@ -88,7 +89,8 @@ def make_use(
         hint=make_shown(hint, longest=300),
         is_certain=call.place.is_certain and kind is UseKind.FETCH,
         folder=folder,
-        cache=cache,
+        cache=cache if call.keyword("cache_dir") is None else None,
+        kept_as=kept_as,
     )
 
 

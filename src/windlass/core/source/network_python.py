@@ -38,6 +38,10 @@ def find_in_python(looking: Looking) -> tuple[Use, ...]:
     return tuple(found)
 
 
+# Others with a `from_pretrained` keep theirs elsewhere.
+_HUB_LIBRARIES = frozenset({"transformers", "diffusers", "huggingface_hub"})
+
+
 def _judge_hub(looking: Looking, call: Call) -> Use | None:
     """Hugging Face: models, tokenizers, data sets, single files."""
     last = call.name.rpartition(".")[2]
@@ -63,7 +67,10 @@ def _judge_hub(looking: Looking, call: Call) -> Use | None:
     named = looking.text_of(node) or "NAME"
     if last == "SentenceTransformer" and "/" not in named:
         named = f"sentence-transformers/{named}"  # where that library looks first
-    return make_use(call, UseKind.CACHED, f"hf download {named}", cache="huggingface")
+    kept_as = None
+    if named != "NAME" and call.name.partition(".")[0] in _HUB_LIBRARIES:
+        kept_as = f"hub/models--{named.replace('/', '--')}"
+    return make_use(call, UseKind.CACHED, f"hf download {named}", cache="huggingface", kept_as=kept_as)
 
 
 def _judge_data(looking: Looking, call: Call) -> Use | None:

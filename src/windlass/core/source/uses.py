@@ -26,6 +26,7 @@ class Use:
     is_certain: bool = False  # reached whenever the text is run
     folder: str | None = None  # where it keeps what it fetched, if that is another folder in each run
     cache: str | None = None  # whose cache it looks in first: a folder below ROOT/caches
+    kept_as: str | None = None  # where that cache keeps just this, below its folder
 
 
 def is_on(env: Mapping[str, str], *names: str) -> bool:
