@@ -116,8 +116,8 @@ def find_send(session: Session, job_id: str) -> Job:
     return job
 
 
-def stop(session: Session, job_id: str) -> Job:
-    """It ends after the piece it is at; what arrived whole stays at the site."""
+def stop(session: Session, job_id: str, *, patience_s: float = _STOP_S) -> Job:
+    """It ends after the piece it is at, or hard when it does not; what arrived whole stays at the site."""
     known = {one.id for one in list_globus_sends(session)}
     if job_id in known:
         globus_cancel(session, job_id)
@@ -127,11 +127,12 @@ def stop(session: Session, job_id: str) -> Job:
         return job
     for number in (signal.SIGTERM, signal.SIGKILL):
         _signal(job, number)
-        deadline = time.monotonic() + _STOP_S
+        deadline = time.monotonic() + patience_s
         while (job := find_send(session, job_id)).state == "running" and time.monotonic() < deadline:
             time.sleep(0.05)
         if job.state != "running":
-            return job
+            _note_stopped(_find_folder(session, job_id))
+            return find_send(session, job_id)
     raise WindlassError(f"{job_id} does not end: its process {job.pid} hangs", hint=f"its log: {job.log}")
 
 
@@ -145,12 +146,20 @@ def _signal(job: Job, number: signal.Signals) -> None:
         os.kill(job.pid, number)
 
 
+def _note_stopped(folder: Path) -> None:
+    """Of one that had no time to say how it ended: it ended because we asked."""
+    now = _load_progress(folder)
+    if now.state == "running":
+        said = "it did not end by itself and was killed; the same sending goes on where it was"
+        _save_progress(folder, replace(now, state="stopped", message=said))
+
+
 def run_order(folder: Path) -> int:
     """The process in the background."""
     order = msgspec.json.decode((folder / _ORDER).read_bytes(), type=Order)
     with _hold(folder):
-        writer = _Writer(folder)
         signal.signal(signal.SIGTERM, _raise_stopped)
+        writer = _Writer(folder)
         try:
             with Session(folders=find_folders(os.environ), environ=os.environ, tell=_say) as session:
                 site = session.site(order.site)
@@ -194,7 +203,7 @@ class Pace:
 
 class _Writer:
     def __init__(self, folder: Path) -> None:
-        self._path = folder / _PROGRESS
+        self._folder = folder
         self._pace = Pace(time.monotonic())
         self._last = 0.0
         self._now = Progress(pid=os.getpid())
@@ -214,7 +223,18 @@ class _Writer:
         self._save()
 
     def _save(self) -> None:
-        save_file(self._path, msgspec.json.encode(self._now), is_durable=False)
+        _save_progress(self._folder, self._now)
+
+
+def _load_progress(folder: Path) -> Progress:
+    try:
+        return msgspec.json.decode((folder / _PROGRESS).read_bytes(), type=Progress)
+    except (OSError, msgspec.MsgspecError):
+        return Progress()
+
+
+def _save_progress(folder: Path, progress: Progress) -> None:
+    save_file(folder / _PROGRESS, msgspec.json.encode(progress), is_durable=False)
 
 
 def _describe(sent: Sent) -> str:
@@ -250,10 +270,7 @@ def _load(folder: Path) -> Job | None:
     except (OSError, msgspec.MsgspecError):
         return None
     is_held = _is_held(folder)  # asked first: it may end at any moment, and says how before it lets go
-    try:
-        progress = msgspec.json.decode((folder / _PROGRESS).read_bytes(), type=Progress)
-    except (OSError, msgspec.MsgspecError):
-        progress = Progress()
+    progress = _load_progress(folder)
     if progress.state == "running" and not is_held:
         progress = replace(
             progress, state="failed", message="its process is gone; the same sending goes on where it was"
