@@ -67,7 +67,7 @@ def make_environment() -> str:
             "",
             [
                 *helpful,
-                "| `OMP_NUM_THREADS` | the cores of one process |",
+                "| `OMP_NUM_THREADS` | the cores of one process; in a farm those of one task |",
                 "| `SRUN_CPUS_PER_TASK` | so that srun in your own command gives its tasks their cores |",
             ],
         ),

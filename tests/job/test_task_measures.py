@@ -57,6 +57,17 @@ def read(path: Path) -> list[tuple[int, int, dict[str, Any]]]:
     return [(int(task), int(attempt), json.loads(told)) for task, attempt, told in rows]
 
 
+def test_numbers_of_trials_that_may_be_hopeless_are_read_every_second(tmp_path: Path) -> None:
+    """A place that a hopeless trial holds is lost time."""
+    command = "for i in $(seq 15); do echo loss=$i; sleep 0.2; done"
+    patterns = {"loss": r"loss=(\d+)"}
+
+    usual = read(run_farm(tmp_path / "usual", [command], {"patterns": patterns, "sweep": {"prune": None}}))
+    pruned = read(run_farm(tmp_path / "pruned", [command], {"patterns": patterns, "sweep": {"prune": "median"}}))
+
+    assert [len({round(told["t"], 1) for _, _, told in rows}) > 2 for rows in (usual, pruned)] == [False, True]
+
+
 def test_what_tasks_tell_and_print_lies_in_one_file_by_task(tmp_path: Path) -> None:
     (tmp_path / "tell.py").write_text(TELL)
     commands = [f"{sys.executable} tell.py {count}" for count in (3, 0, 2)]

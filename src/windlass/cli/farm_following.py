@@ -19,7 +19,7 @@ def show_farm_to_the_end(output: Output, session: Session, lead: RunRecord) -> i
     overview = Overview()
     cursor, told, next_line, seen = START, "", 0.0, None
     try:
-        for seen in follow_farm(session, lead, tell=output.tell):
+        for seen in follow_farm(session, lead, tell=output.tell, sends=True):
             if session.clock() < next_line and not seen.status.is_over:
                 continue
             cursor = _read_on(session, lead, overview, cursor)

@@ -37,6 +37,7 @@ from windlass_job.signals import Signals, read_signal
 
 _TICK_S = 0.5
 _LIVE_S = 5.0  # between two looks at what running tasks print
+_PRUNED_S = 1.0  # the same where somebody waits for it, to stop those that are hopeless
 _LOCK_S = 0.2
 _MANY_VALUES = 50000
 _LEAST_S = 5e-5  # a call costs so much, however short it is
@@ -74,6 +75,7 @@ class Pilot:
         self._card, self._stop, self._signals = card, stop, signals
         self._deadline = slurm.read_number(env, wire.ENV_DEADLINE, 0) - slurm.read_number(env, wire.ENV_NOTICE_S, 0)
         self._began = time.time()
+        self._live_s = _PRUNED_S if (card.get("sweep") or {}).get("prune") else _LIVE_S
         self._lock = threading.Lock()  # of all that this thread and the lanes change
         self._make_slots(env)
         self._join(folder, env)
@@ -167,7 +169,7 @@ class Pilot:
                 if now >= next_tick:
                     next_tick = now + _TICK_S
                     self._tick(now, now >= next_live)
-                    next_live = now + _LIVE_S if now >= next_live else next_live
+                    next_live = now + self._live_s if now >= next_live else next_live
 
     def _is_finished(self) -> bool:
         with self._lock:

@@ -1,6 +1,12 @@
 """How many tasks run at once on a node, and which cores and GPUs each of them has."""
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+_BELOW = "ROCR_VISIBLE_DEVICES"
+_SHOWN = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", _BELOW, "ZE_AFFINITY_MASK")
+_ALWAYS_HIDDEN = ("CUDA_VISIBLE_DEVICES", _BELOW)
+_CPUS_OF_SLURM = ("SLURM_CPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE", "SRUN_CPUS_PER_TASK")
+_GPUS_OF_SLURM = ("SLURM_GPUS_ON_NODE", "SLURM_GPUS", "SLURM_GPUS_PER_NODE")
 
 # What one task takes; share: how many of them are on one GPU.
 Need = NamedTuple("Need", [("cpus", int), ("gpus", int), ("memory_mb", int), ("share", int)])
@@ -35,22 +41,35 @@ def _make_slot(number: int, node: Node, need: Need) -> Slot:
     return Slot(number, cores, node.gpus[at : at + need.gpus])
 
 
-def make_variables(slot: Slot, need: Need) -> "Dict[str, str]":
-    """A task that asked for no GPU sees none: it would take memory on all of them."""
-    threads = str(max(need.cpus, 1))
-    seen = ",".join(slot.gpus)
-    return {
-        "CUDA_VISIBLE_DEVICES": seen,
-        "ROCR_VISIBLE_DEVICES": seen,
-        "OMP_NUM_THREADS": threads,
-        "MKL_NUM_THREADS": threads,
-        "OPENBLAS_NUM_THREADS": threads,
-    }
+def make_variables(slot: Slot, need: Need, env: "Mapping[str, str]") -> "Dict[str, str]":
+    """env: of the pilot. A task that asked for no GPU sees none: it would take memory on all of them."""
+    cpus = str(max(need.cpus, 1))
+    made = {"OMP_NUM_THREADS": cpus, "MKL_NUM_THREADS": cpus, "OPENBLAS_NUM_THREADS": cpus}
+    made["SLURM_CPUS_PER_TASK"] = cpus
+    made.update({name: cpus for name in _CPUS_OF_SLURM if name in env})
+    made.update({name: str(len(slot.gpus)) for name in _GPUS_OF_SLURM if name in env})
+    shown = _find_shown(env) if slot.gpus else _ALWAYS_HIDDEN + _find_shown(env)
+    made.update({name: ",".join(slot.gpus) for name in shown})
+    return made
 
 
-def read_gpus(visible: "Optional[str]", on_node: "Optional[str]") -> "List[str]":
-    """By what Slurm shows this job: CUDA_VISIBLE_DEVICES, else SLURM_GPUS_ON_NODE counts them."""
-    words: "Sequence[str]" = [word for word in (visible or "").split(",") if word]
+def _find_shown(env: "Mapping[str, str]") -> "Tuple[str, ...]":
+    """The variables in which a task finds its GPUs.
+
+    Not ROCR_VISIBLE_DEVICES where another is there: the others count among what it left, and the second GPU of a job
+    is no second one of a task.
+    """
+    words = next((env[name] for name in _SHOWN if env.get(name)), None)
+    if words is None:
+        return _SHOWN[:1]
+    names = tuple(name for name in _SHOWN if env.get(name) == words)
+    return tuple(name for name in names if name != _BELOW) or names
+
+
+def read_gpus(env: "Mapping[str, str]") -> "List[str]":
+    """By what Slurm shows this job, else SLURM_GPUS_ON_NODE counts them."""
+    words: "Sequence[str]" = [word for word in (env.get(_find_shown(env)[0]) or "").split(",") if word]
     if words:
         return list(words)
-    return [str(number) for number in range(int(on_node))] if on_node and on_node.isdigit() else []
+    on_node = env.get("SLURM_GPUS_ON_NODE", "")
+    return [str(number) for number in range(int(on_node))] if on_node.isdigit() else []

@@ -16,6 +16,8 @@ import pytest
 import windlass
 from tests.app.conftest import ENGINES
 from windlass.app.calls.outcomes import RemoteTraceback
+from windlass.app.cancelling import cancel_runs
+from windlass.app.farms.asking import list_pilots
 from windlass.app.fetching import fetch_run
 from windlass.app.following import wait
 from windlass.app.plans import load_plan
@@ -179,6 +181,25 @@ def test_pilots_that_left_come_back(session: Session, project: Path, site_name: 
 
 
 @HERE_ONLY
+def test_a_job_that_is_gone_is_replaced_while_the_others_go_on(session: Session, project: Path, site_name: str) -> None:
+    go = project / "go"
+    with windlass.Executor(site_name, project=project, workers=1, pilots=2, session=session) as executor:
+        calls = [executor.submit(_wait_for, str(go)) for _ in range(4)]
+        _wait_until(lambda: sum(call.running() for call in calls) == 2)
+        (lost,) = (one for one in list_pilots(session, executor.record) if one.run_id != executor.name)
+
+        cancel_runs(session, [lost])
+
+        try:
+            _wait_until(lambda: len(list_pilots(session, executor.record)) == 3)
+            _wait_until(lambda: sum(call.running() for call in calls) == 2)
+        finally:
+            go.touch()
+        assert [call.result(60) for call in calls] == [None] * 4
+    assert len(list_pilots(session, executor.record)) == 3
+
+
+@HERE_ONLY
 def test_jobs_that_run_nothing_are_not_sent_for_ever(session: Session, project: Path, site_name: str) -> None:
     with windlass.Executor(
         site_name, project=project, workers=1, session=session, environment__activate="exit 9"
@@ -279,6 +300,11 @@ def _fail_once(path: str) -> str:
         return "again"
     open(path, "w").close()
     raise ValueError("the first time")
+
+
+def _wait_for(path: str) -> None:
+    while not os.path.exists(path):  # noqa: PTH110
+        time.sleep(0.05)
 
 
 class _Unreadable:

@@ -75,6 +75,28 @@ def test_every_task_runs_once_and_is_recorded(session: Session, project: Path, s
     assert b"".join(load_output(session, record, 17)) == b"task 17 says hello\n"
 
 
+def test_a_task_is_told_its_own_cores_and_not_those_of_the_pilot(
+    session: Session, project: Path, site_name: str
+) -> None:
+    """Forty-eight tasks of one core would start forty-eight threads each."""
+    told = "echo $OMP_NUM_THREADS $MKL_NUM_THREADS $SLURM_CPUS_PER_TASK $SRUN_CPUS_PER_TASK"
+
+    record = start(session, project, site_name, [told] * 2, cpus=1)
+
+    assert wait(session, record).state is RunState.DONE
+    assert [b"".join(load_output(session, record, task)) for task in (0, 1)] == [b"1 1 1 1\n"] * 2
+
+
+def test_how_many_threads_the_user_says_holds(session: Session, project: Path, site_name: str) -> None:
+    with (project / "windlass.toml").open("a") as file:
+        file.write('\n[run.env]\nOMP_NUM_THREADS = "3"\n')
+
+    record = start(session, project, site_name, ["echo $OMP_NUM_THREADS"], cpus=1)
+
+    assert wait(session, record).state is RunState.DONE
+    assert b"".join(load_output(session, record, 0)) == b"3\n"
+
+
 def test_tasks_are_added_while_pilots_wait_and_after_they_left(session: Session, project: Path, site_name: str) -> None:
     record = start(session, project, site_name, ["true"] * 3)
     wait(session, record)

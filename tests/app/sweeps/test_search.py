@@ -168,6 +168,16 @@ def test_a_hopeless_trial_is_stopped_and_its_slot_is_free(session: Session, star
     assert {one.state for one in seen.trials if one not in hopeless} == {TrialState.DONE}
 
 
+def test_cmaes_one_after_another_is_exactly_what_optuna_does_alone(session: Session, start: Start) -> None:
+    alone = optuna.create_study(sampler=optuna.samplers.CmaEsSampler(seed=3))
+    alone.optimize(branin, n_trials=12)
+
+    record = start(trials=12, parallel=1, sampler=Sampler.CMAES)
+    seen = follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
+
+    assert [dict(one.values) for one in seen.trials] == [one.params for one in alone.trials]
+
+
 def test_steps_that_are_no_numbers_are_none(session: Session, start: Start) -> None:
     record = start(command="python3 endless.py {x}", space={"x": "0..1"}, trials=3, parallel=1, prune=Pruner.MEDIAN)
 

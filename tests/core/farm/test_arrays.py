@@ -27,6 +27,16 @@ def test_each_index_is_a_task_with_slurms_variables() -> None:
     assert "SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=7" in command
 
 
+def test_a_script_that_starts_several_processes_is_told_of_them() -> None:
+    (several, *_) = read_array(
+        read_script(SCRIPT.replace(b"#SBATCH --mem", b"#SBATCH --ntasks=3\n#SBATCH --mem")), "a.sh"
+    ).tasks
+    (one, *_) = read_array(read_script(SCRIPT), "a.sh").tasks
+
+    assert " SLURM_NTASKS=3 SLURM_CPUS_PER_TASK=2 " in several.command
+    assert "SLURM_NTASKS" not in one.command
+
+
 def test_what_it_asks_for_is_what_a_task_needs() -> None:
     found = read_array(read_script(SCRIPT), "sweep.sh")
 

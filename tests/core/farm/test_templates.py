@@ -59,6 +59,11 @@ def test_a_value_is_one_word_whatever_is_in_it(command: str, value: str) -> None
         ("train {lr}", ["1"], "asks for {lr}"),
         ("train {2}", ["1"], "asks for {2}"),
         ("train {#}", ["1"], "asks for {#}"),
+        ("train {/}", ["1"], "asks for {/}"),
+        ("train {} {2//}", ["1"], "asks for {2//}"),
+        ("train {/.} {%}", ["1"], "asks for {/.}, {%}"),
+        ("train `{}", ["1"], "the quote ` at column 7 is never closed"),
+        ("train $'\\'{}", ["1"], "the quote $' at column 7 is never closed"),
         ("train", ["1"], "no place for a value"),
         ("train {}", [], "no value"),
         ("train '{}", ["1"], "the quote ' at column 7 is never closed"),
@@ -101,7 +106,9 @@ def test_commands_of_any_language_and_line_end_are_taken_as_they_are() -> None:
     assert [one.command for one in read_commands(data, "x")] == ["echo 'größe 日本'", "echo \"it's\" # don't"]
 
 
-@pytest.mark.parametrize("line", ['echo "$(echo \'it"s\')"', "echo a\\'b", 'echo "a\\"b"', "x=$(echo ')')"])
+@pytest.mark.parametrize(
+    "line", ['echo "$(echo \'it"s\')"', "echo a\\'b", 'echo "a\\"b"', "x=$(echo ')')", "echo $'it\\'s'", "x=$$'a\\'"]
+)
 def test_quotes_within_quotes_are_no_problem(line: str) -> None:
     assert subprocess.run(["bash", "-n", "-c", line], check=False).returncode == 0
     assert find_open(line) is None
@@ -114,6 +121,9 @@ def test_quotes_within_quotes_are_no_problem(line: str) -> None:
         ("echo hi # trial", "a comment"),
         ("cat <<EOF\n{}\nEOF", "a here-document"),
         ("python3 - <<-'E'\nit's {}\nE", "a here-document"),
+        ("echo `echo {}`", "backticks"),
+        ("echo \"`echo '{}'`\"", "backticks"),
+        ("echo $'it\\'s {}'", "$'…'"),
     ],
 )
 def test_a_value_is_never_put_where_no_quotes_help(command: str, where: str) -> None:
@@ -131,6 +141,11 @@ def test_a_value_is_never_put_where_no_quotes_help(command: str, where: str) -> 
         ("echo $((1 << 2)) {}", "4 $(x)"),
         ("echo a#{}", "a#$(x)"),
         ("echo '#' {}", "# $(x)"),
+        ("echo $'it\\'s' {}", "it's $(x)"),
+        ('echo `echo "it\'s"` {}', "it's $(x)"),
+        ("echo \"a`echo b`\" '{}'", "ab $(x)"),
+        ("echo '`' {}", "` $(x)"),
+        ("echo {{/}} {}", "{/} $(x)"),
     ],
 )
 def test_what_only_looks_like_a_comment_or_a_document_is_none(command: str, printed: str) -> None:
@@ -200,6 +215,10 @@ def test_broken_json_is_told_with_its_line(data: bytes, words: str) -> None:
 def test_an_empty_table_has_no_tasks() -> None:
     with pytest.raises(TasksInvalid):
         make_tasks(read_template("t {a}"), read_csv(b"a\n", "x"))
+
+
+def test_a_blank_line_of_a_table_is_no_task() -> None:
+    assert [one.columns for one in read_csv(b"a,b\n1,2\n\n3,4\n\n", "x")] == [("1", "2"), ("3", "4")]
 
 
 def test_a_row_that_lacks_a_column_is_told() -> None:

@@ -45,6 +45,12 @@ def test_a_placeholder_without_values_is_told_with_the_one_that_was_meant() -> N
     assert "{{depth}}" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(("template", "where"), [("a `b {lr}`", "backticks"), ("a $'{lr}'", "…")])
+def test_a_place_that_no_quotes_protect_is_refused(template: str, where: str) -> None:
+    with pytest.raises(UsageError, match=where):
+        check_template(template, ["lr"])
+
+
 def test_values_without_a_place_are_told() -> None:
     with pytest.raises(UsageError, match="no place for depth") as caught:
         check_template("t.py {lr}", ["lr", "depth"])

@@ -1,14 +1,18 @@
 """The farm behind an executor: started with an empty table, found again by its name, and kept in jobs."""
 
+import time
 from collections.abc import Callable
 
 from windlass.app.calls.desk import Desk, Pace
 from windlass.app.calls.leaving import send_before_exit
 from windlass.app.environments.ensuring import ensure_environment
+from windlass.app.farms.adding import ensure_pilots
 from windlass.app.farms.asking import ask_farm, find_lead, list_pilots
+from windlass.app.farms.looking import load_status
 from windlass.app.farms.pilots import start_pilot
 from windlass.app.farms.starting import plan_farm, send_farm
 from windlass.app.farms.steering import open_farm
+from windlass.app.patience import PASSES
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
@@ -19,6 +23,8 @@ from windlass.errors import PilotsGone, WindlassError
 
 _A_NODE = 1_000_000  # more workers than any node has: one job gets all of it
 _MOST_STARTS = 2  # of jobs in a row that ran nothing
+_LOOK_S = 60.0  # between two looks at jobs while results come
+_GROW_S = 300.0  # between two times that lost ones are replaced beside others: the next may be lost as quickly
 
 
 def start_calls(
@@ -27,7 +33,9 @@ def start_calls(
     """Jobs that wait for calls. workers: how many calls at once; None: as many as fit on a node."""
     if workers is None and pilots is None:
         pilots = 1
-    farm = plan_farm(session, wanted, tasks=workers or _A_NODE, needs=needs, pilots=pilots, plan=_plan_with_environment)
+    at_once = workers or _A_NODE
+    plan = _plan_with_environment
+    farm = plan_farm(session, wanted, tasks=at_once, needs=needs, pilots=pilots, at_once=at_once, plan=plan)
     return send_farm(session, farm, [], kind=CALLS)
 
 
@@ -63,21 +71,28 @@ def choose_pace(session: Session, name: str) -> Pace:
 
 
 class Jobs:
-    """Sees to it that some job runs the calls that wait."""
+    """Sees to it that jobs run the calls that wait: as many as there were at the beginning, where they are needed."""
 
     def __init__(self, session: Session, record: RunRecord) -> None:
         self._session, self._record = session, record
         self._starts = 0
+        self._wanted: int | None = None
+        self._next_look = self._next_growth = 0.0
 
     def tend(self, has_news: bool) -> WindlassError | None:
         """has_news: calls have ended since the last time. An error: it is of no use to start more."""
+        now = time.monotonic()
         if has_news:
             self._starts = 0
-            return None
+            if now < self._next_look:
+                return None
+        self._next_look = now + _LOOK_S
         pilots = list_pilots(self._session, self._record)
         live = [one for one in pilots if not one.state.is_final]
         fresh = refresh_site(self._session, self._record.site, live)
-        if any(not one.state.is_final for one in fresh):
+        count = sum(not one.state.is_final for one in fresh)
+        if count:
+            self._replace_lost(count, now)
             return None
         last = max((*pilots, *fresh), key=lambda one: (one.created, one.updated), default=self._record)
         if self._starts >= _MOST_STARTS:
@@ -86,5 +101,24 @@ class Jobs:
                 hint=f"windlass explain {last.run_id}",
             )
         self._starts += last.state is not RunState.DONE
-        start_pilot(self._session, self._record)
+        if not ensure_pilots(self._session, self._record):
+            start_pilot(self._session, self._record)
         return None
+
+    def _replace_lost(self, live: int, now: float) -> None:
+        """What is refused now harms nobody: the others go on."""
+        if now < self._next_growth:
+            return
+        if self._wanted is None:
+            self._wanted = load_status(self._session, self._record).wanted_pilots
+        if live >= self._wanted:
+            return
+        try:
+            started = ensure_pilots(self._session, self._record)
+        except PASSES:
+            raise
+        except WindlassError as problem:
+            self._session.tell(f"{live} of {self._wanted} jobs are left, and no other can be sent: {problem.message}")
+            started = None
+        if started != []:
+            self._next_growth = now + _GROW_S

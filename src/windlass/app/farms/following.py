@@ -1,17 +1,19 @@
-"""Following a farm until its tasks are over, or nobody is left to run them. Stopping to follow changes nothing."""
+"""Following a farm until its tasks are over, or nobody is left to run them. Stopping to follow stops nothing."""
 
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from windlass.app.farms.adding import ensure_pilots
 from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.looking import load_status
+from windlass.app.patience import PASSES
 from windlass.app.session import Session
 from windlass.app.watching.looking import look_at_site
 from windlass.core.farm.folding import add_status
 from windlass.core.farm.values import FarmStatus, leave_out_ended
-from windlass.core.record import RunRecord
-from windlass.errors import ClusterUnavailable, ConnectionLost, HostUnreachable
+from windlass.core.record import RunRecord, RunState
+from windlass.errors import WindlassError
 
 _PEEK_S = 2.0
 
@@ -52,15 +54,20 @@ def follow_farm(
     *,
     tell: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
+    sends: bool = False,
 ) -> Iterator[FarmSeen]:
-    """Each look; the last one is the end."""
+    """Each look; the last one is the end. sends: pilots whose time is over are followed by others."""
     pause_s = session.site(lead.site).rules.poll_s
     next_look = 0.0
+    over = 0  # tasks, when pilots were sent last
     while True:
         is_due = session.clock() >= next_look
         try:
             seen = look_at_farm(session, lead, ask_queue=is_due)
-        except (ConnectionLost, HostUnreachable, ClusterUnavailable) as problem:
+            if sends and _is_worth_more(seen, over) and _send_more(session, lead, tell):
+                over, next_look = seen.status.over, 0.0
+                continue
+        except PASSES as problem:
             tell(f"{problem.message}; trying again")
             sleep(_PEEK_S)
             continue
@@ -71,6 +78,25 @@ def follow_farm(
             _keep_end(session, lead.run_id, seen.status)
             return
         sleep(min(_PEEK_S, pause_s))
+
+
+def _is_worth_more(seen: FarmSeen, over: int) -> bool:
+    """Only time was missing, and tasks came to their end in it."""
+    is_cut = seen.is_left_alone and seen.pilots[-1].state is RunState.OUT_OF_TIME
+    return is_cut and seen.status.over > over
+
+
+def _send_more(session: Session, lead: RunRecord, tell: Callable[[str], None]) -> bool:
+    try:
+        started = ensure_pilots(session, lead)
+    except PASSES:
+        raise
+    except WindlassError as problem:
+        tell(f"the time of its pilots is over, and no other can be sent: {problem.message}")
+        return False
+    for one in started:
+        tell(f"the time of its pilots is over; one more: run {one.run_id}")
+    return bool(started)
 
 
 def _keep_end(session: Session, run_id: str, status: FarmStatus) -> None:

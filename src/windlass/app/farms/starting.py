@@ -68,7 +68,7 @@ def plan_farm(
         pilots=pilots or spec.farm.pilots, nodes=spec.resources.nodes, time=spec.farm.pilot_time, at_once=at_once
     )
     size = _choose_size(session, wanted, spec, tasks=tasks, needs=needs, asked=asked)
-    shaped = replace(wanted, shape=lambda spec: shape_pilot(spec, size))
+    shaped = replace(wanted, shape=lambda spec: shape_pilot(spec, size, needs))
     return PlannedFarm(wanted=shaped, planned=plan(session, shaped), size=size, needs=needs, asked=asked)
 
 
@@ -124,5 +124,5 @@ def _choose_size(
     one = PilotSize(
         pilots=1, slots=1, cpus=needs.cpus, gpus=needs.gpus, memory_mb=needs.memory_mb or None, time=asked.time
     )
-    plan = make_plan(shape_pilot(spec, one), site, facts, Attempt(run_id="farm"), launchers=LAUNCHERS)
+    plan = make_plan(shape_pilot(spec, one, needs), site, facts, Attempt(run_id="farm"), launchers=LAUNCHERS)
     return choose_size(tasks, needs, find_room(plan, site, facts), asked)

@@ -15,6 +15,8 @@ from windlass.edges.task_tables import STDIN, load_stdin, load_table
 from windlass.errors import TasksInvalid, UsageError
 
 VALUES = ":::"
+_LINES = "a file with a value a line is standard input: < FILE; columns are {1} {2}, or --table FILE with names"
+_OF_PARALLEL = {":::+": "values that belong together are a table: --table FILE", "::::": _LINES, "::::+": _LINES}
 _TABS = (".tsv", ".tab")
 _JSON = (".jsonl", ".ndjson", ".json")
 _ENDINGS = {"\\t": "\t"}
@@ -63,6 +65,10 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """The command, and the values behind each :::."""
     parts: list[list[str]] = [[]]
     for word in words:
+        if word in _OF_PARALLEL:
+            raise UsageError(
+                f"{word} is GNU Parallel's, and not known here", hint=_OF_PARALLEL[word], done="nothing was sent"
+            )
         if word == VALUES:
             parts.append([])
         else:

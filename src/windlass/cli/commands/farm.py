@@ -13,6 +13,7 @@ from windlass.cli.farm_options import given_options, need_options, read_given, t
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import choose_options, on_option, take_flags
 from windlass.cli.output import Output
+from windlass.core.units import format_human_duration
 from windlass.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -97,8 +98,16 @@ def run(
             output.tell(
                 f"{'follow':<10} windlass farm status {record.run_id}     stop: windlass farm cancel {record.run_id}"
             )
+            _tell_later(output, farm, record)
             return int(ExitCode.OK)
         return show_farm_to_the_end(output, session, record)
+
+
+def _tell_later(output: Output, farm: "PlannedFarm", record: "RunRecord") -> None:
+    """Nobody stays who would send more pilots."""
+    if farm.size.time:
+        time = format_human_duration(farm.size.time)
+        output.tell(f"{'later':<10} its pilots have {time}; what is left then: windlass farm resume {record.run_id}")
 
 
 def _plan(output: Output, session: "Session", wanted: Any, taken: "Taken", *, force: bool) -> "PlannedFarm":

@@ -44,7 +44,7 @@ def read_array(script: Script, path: str) -> ArrayScript:
     shared = (
         f"SLURM_ARRAY_JOB_ID=$SLURM_JOB_ID SLURM_ARRAY_TASK_COUNT={len(indexes)} "
         f"SLURM_ARRAY_TASK_MIN={indexes[0]} SLURM_ARRAY_TASK_MAX={indexes[-1]} "
-        f"SLURM_ARRAY_TASK_STEP={_find_stride(indexes)}"
+        f"SLURM_ARRAY_TASK_STEP={_find_stride(indexes)}{_count_processes(request)}"
     )
     tasks = tuple(
         Task(command=f"SLURM_ARRAY_TASK_ID={index} {shared} {line}", values={"index": str(index)}) for index in indexes
@@ -73,6 +73,12 @@ def read_indexes(text: str, where: str) -> list[int]:
 
 def _find_stride(indexes: list[int]) -> int:
     return indexes[1] - indexes[0] if len(indexes) > 1 else 1
+
+
+def _count_processes(request: Request) -> str:
+    """Where it starts several itself: the CPUs of a task are those of all of them."""
+    count = request.tasks_per_node or 1
+    return f" SLURM_NTASKS={count} SLURM_CPUS_PER_TASK={request.cpus_per_task or 1}" if count > 1 else ""
 
 
 def _find_shell(script: Script) -> tuple[str, ...]:

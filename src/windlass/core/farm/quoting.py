@@ -4,25 +4,32 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Where no quotes help, and what it is called: a line break in a value ends the comment, and a document has no words.
-TRAPS = {"#": "a comment", "<<": "a here-document"}
+# Where no quotes help, and what it is called: a line break in a value ends the comment, a document has no words, and
+# what stands between backticks is read twice.
+TRAPS = {"#": "a comment", "<<": "a here-document", "`": "backticks", "$'": "$'…'"}
+_NEEDS_NO_END = ("$(", "#", "<<")
 _TRICKY = re.compile(r"['\"`\\]")
 _PLAIN = re.compile(
-    r"(?P<comment>(?<![^\s;&|()])\#) | <<< | \$\(\([^()]*\)\) | (?P<here><<-?[ \t]*['\"\\]?\w) | (?P<single>')"
+    r"(?P<comment>(?<![^\s;&|()])\#) | <<< | \$\(\([^()]*\)\) | (?P<here><<-?[ \t]*['\"\\]?\w)"
+    r" | \$\$ | (?P<escaping>\$') | (?P<single>') | (?P<tick>`)"
     r" | (?P<double>\") | (?P<open>\$\() | (?P<close>\))"
     r" | \\(?P<cut>\Z) | \\. | .",
     re.DOTALL | re.VERBOSE,
 )
 _COMMENT = re.compile(r"(?P<line_end>\n) | [^\n]+", re.VERBOSE)
-_DOUBLE = re.compile(r"(?P<double>\") | (?P<open>\$\() | \\(?P<cut>\Z) | \\. | .", re.DOTALL | re.VERBOSE)
+_DOUBLE = re.compile(
+    r"(?P<double>\") | \$\$ | (?P<open>\$\() | (?P<tick>`) | \\(?P<cut>\Z) | \\. | .", re.DOTALL | re.VERBOSE
+)
 _SINGLE = re.compile(r"(?P<single>') | [^']", re.DOTALL | re.VERBOSE)
+_ESCAPING = re.compile(r"(?P<escaping>') | \\. | .", re.DOTALL | re.VERBOSE)
+_TICKS = re.compile(r"(?P<tick>`) | \\. | .", re.DOTALL | re.VERBOSE)
 
-_READERS = {"'": _SINGLE, '"': _DOUBLE, "#": _COMMENT}
+_READERS = {"'": _SINGLE, '"': _DOUBLE, "#": _COMMENT, "`": _TICKS, "$'": _ESCAPING}
 
 
 @dataclass(frozen=True)
 class _Open:
-    kind: str  # "'", '"', "$(", "#" for a comment, "<<" for a here-document
+    kind: str  # "'", '"', "`", "$'", "$(", "#" for a comment, "<<" for a here-document
     at: int
 
 
@@ -31,7 +38,7 @@ def find_open(line: str) -> str | None:
     if not _TRICKY.search(line):
         return None
     *_, (_, stack) = _walk(line)
-    bad = next((one for one in reversed(stack) if one.kind not in ("$(", *TRAPS)), None)
+    bad = next((one for one in reversed(stack) if one.kind not in _NEEDS_NO_END), None)
     if bad is None:
         return None
     if bad.kind == "\\":
@@ -65,6 +72,10 @@ def _walk(line: str) -> Iterator[tuple[int, list[_Open]]]:
             stack = stack[:-1] if inside == "'" else [*stack, _Open("'", at)]
         elif found.get("double") is not None:
             stack = stack[:-1] if inside == '"' else [*stack, _Open('"', at)]
+        elif found.get("tick") is not None:
+            stack = stack[:-1] if inside == "`" else [*stack, _Open("`", at)]
+        elif found.get("escaping") is not None:
+            stack = stack[:-1] if inside == "$'" else [*stack, _Open("$'", at)]
         elif found.get("open") is not None:
             stack = [*stack, _Open("$(", at)]
         elif found.get("comment") is not None:

@@ -8,6 +8,7 @@ from math import ceil
 from windlass.core.chain import cut_into_links
 from windlass.core.cost import count_charged
 from windlass.core.farm.sizing import PilotSize
+from windlass.core.farm.values import FarmNeeds
 from windlass.core.job import make_code_folder
 from windlass.core.launch import Launcher
 from windlass.core.plan import Plan
@@ -32,8 +33,11 @@ _OF_THE_PLACE = (
 )
 
 
-def shape_pilot(spec: RunSpec, size: PilotSize) -> RunSpec:
-    """A link that ends without the words that all is over was cut, and the next one goes on."""
+def shape_pilot(spec: RunSpec, size: PilotSize, needs: FarmNeeds) -> RunSpec:
+    """A link that ends without the words that all is over was cut, and the next one goes on.
+
+    What stands in its job script holds for all its tasks: so threads are counted by what one of them has.
+    """
     kept = {name: getattr(spec.resources, name) for name in _OF_THE_PLACE}
     resources = Resources(
         **kept,
@@ -49,6 +53,7 @@ def shape_pilot(spec: RunSpec, size: PilotSize) -> RunSpec:
         command=make_pilot_command(None),
         launcher="single" if size.nodes == 1 else "srun",
         resources=resources,
+        env={"OMP_NUM_THREADS": str(needs.cpus), **spec.env},
         checkpoint=Checkpoint(
             signal=STOP_SIGNAL,
             notice=spec.checkpoint.notice or timedelta(seconds=60),

@@ -78,6 +78,8 @@ def read_csv(data: bytes, what: str, *, separator: str = ",") -> list[Value]:
         _check_names(names, what)
         found, problems = [], []
         for row in lines:
+            if not row:
+                continue  # a line with nothing in it
             if len(row) != len(names):
                 problems.append((lines.line_num, f"{len(row)} columns; the first line has {len(names)}"))
                 continue

@@ -9,8 +9,15 @@ from windlass.core.farm.rows import Task
 from windlass.core.shell import quote
 from windlass.errors import TasksInvalid
 
-_PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(?P<name>[\w.#-]*)\}")
+# The second kind is GNU Parallel's own: as text they would do something else than there, without a word.
+_PLACE = re.compile(r"\{\{|\}\}|(?<!\$)\{(?P<name>[\w.#-]*|\d*(?://?\.?|%))\}")
+_OF_PARALLEL = re.compile(r"\d*(?:\.|//?\.?|%|#)")
 WHOLE = ""
+_BRACES = "write {{ and }} for braces that are meant for bash; a task's number is in $WINDLASS_TASK"
+_OTHERWISE = (
+    'for {/} of GNU Parallel write $(basename {}), for {//} $(dirname {}), for {.} V={} and "${V%.*}", for {#} '
+    "$WINDLASS_TASK, which counts from 0; {{ and }} are braces that are meant for bash"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +96,7 @@ def _find_quotes(text: str, at: int, place: str) -> str:
         raise TasksInvalid(
             f"{place} stands in {TRAPS[found]}, where a value could be taken for a command",
             details=[text],
-            hint=f'V={place}; …and "$V" there, or a script of your own',
+            hint=f'V={place}; …and "$V" there, or a script of your own; for backticks $(…)',
             done="nothing was sent",
         )
     return found
@@ -122,6 +129,6 @@ def _make_unknown(missing: Sequence[str], first: Value) -> TasksInvalid:
     return TasksInvalid(
         f"the command asks for {places}, which the table does not have",
         details=[f"it has {', '.join(known[:20])}{' …' if len(known) > 20 else ''}"],
-        hint="write {{ and }} for braces that are meant for bash; a task's number is in $WINDLASS_TASK",
+        hint=_OTHERWISE if any(map(_OF_PARALLEL.fullmatch, missing)) else _BRACES,
         done="nothing was sent",
     )

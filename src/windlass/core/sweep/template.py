@@ -6,12 +6,14 @@ Only `{name}` is a placeholder; `${name}`, `{a,b}` and `{print $1}` are the shel
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+from windlass.core.farm.quoting import TRAPS, find_context
 from windlass.core.shell import quote
 from windlass.core.sweep.space import TRIAL
 from windlass.core.sweep.values import Value, format_value
 from windlass.core.toml.reading import nearest
 from windlass.errors import UsageError
 
+_READ_ANEW = ("`", "$'")
 _HOLE = re.compile(r"(?P<double>\{\{[A-Za-z_]\w*\}\})|(?<!\$)\{(?P<name>[A-Za-z_]\w*)\}", re.ASCII)
 
 
@@ -26,12 +28,25 @@ def check_template(template: str, names: Collection[str]) -> None:
             if close
             else f"add {unknown}=…, or write {{{{{unknown}}}}} for the braces",
         )
+    _refuse_traps(template)
     unused = [name for name in names if name not in holes]
     if unused:
         raise UsageError(
             f"the command has no place for {', '.join(unused)}",
             hint=f'write it where it belongs, such as "… --{unused[0]} {{{unused[0]}}}"',
         )
+
+
+def _refuse_traps(template: str) -> None:
+    """Comments and here-documents are left to the user: most values are numbers, and scripts write them so."""
+    for found in _HOLE.finditer(template):
+        trap = find_context(template, found.start()) if found["name"] else ""
+        if trap in _READ_ANEW:
+            raise UsageError(
+                f"{found[0]} stands in {TRAPS[trap]}, where a value could be taken for a command",
+                hint=f'write $(…) for backticks, or V={found[0]}; …and "$V" there',
+                done="nothing was sent",
+            )
 
 
 def find_holes(template: str) -> Iterator[str]:
