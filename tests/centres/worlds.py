@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from functools import cache
 
 from tests.cluster.centre import Centre, Member
+from tests.sites.shipped import CENTRES
 from windlass.core.site import Site
 from windlass.edges.folders import find_folders
 from windlass.edges.site_files import load_site
 
 ALLIANCE = ("beluga", "cedar", "graham", "narval")
 JSC = ("jureca-dc", "juwels-booster")
-NAMES = (*ALLIANCE, "daint", *JSC, "sdumont", "wilson")
+NAMES = tuple(sorted(CENTRES))
 
 # Kept tight, to see what Slurm does with a job that is over an account's limits.
 TIGHT = Member(
@@ -40,7 +41,9 @@ def make_centre(name: str) -> Centre:
     if name == "sdumont":
         members = (Member(account="lncc"), Member(account="dev-only", partition="nvidia_dev"), TIGHT)
         return _make(site, members, {"SCRATCH": "/scratch/lncc/rosa"})
-    return _make(site, tuple(Member(account=one) for one in _WILSON), {"HOME": "/nashome/r/rosa"})
+    if name == "wilson":
+        return _make(site, tuple(Member(account=one) for one in _WILSON), {"HOME": "/nashome/r/rosa"})
+    raise AssertionError(f"say here which accounts the user of the tests has at {name}, and where her files lie")
 
 
 def _make(

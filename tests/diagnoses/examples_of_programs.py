@@ -246,7 +246,7 @@ EXAMPLES: dict[str, Example] = {
     "D606": Example(
         trips=after(RUNNING, "wandb: Network error (ConnectTimeout), entering retry loop."),
         passes=after(RUNNING, "wandb: Tracking run with wandb version 0.18.0"),
-        says="wandb tries to reach its server from a node without internet",
+        says="Weights & Biases tries to reach its server from a node without internet",
         sets=(("run.env.WANDB_MODE", '"offline"'),),
     ),
     "D607": Example(

@@ -330,3 +330,27 @@ def test_any_end_gets_a_diagnosis(state: RunState, log: str, exit_code: int | No
 
     assert found or state in (RunState.DONE, RunState.RUNNING, RunState.SUBMITTING)
     assert {one.code for one in found} <= set(DIAGNOSES)
+
+
+@pytest.mark.parametrize(
+    ("line", "title", "variables"),
+    [
+        ("wandb: W&B API key is invalid", "Weights & Biases", {"WANDB_MODE"}),
+        (
+            "mlflow.exceptions.MlflowException: API request to http://mlflow:5000/api/2.0 failed with exception",
+            "MLflow",
+            {"MLFLOW_TRACKING_URI", "MLFLOW_ALLOW_FILE_STORE"},
+        ),
+        (
+            "COMET ERROR: Failed to connect to the server",
+            "Comet",
+            {"COMET_START_ONLINE", "COMET_OFFLINE_DIRECTORY"},
+        ),
+    ],
+)
+def test_a_tracker_is_told_its_own_way_to_stay_offline(line: str, title: str, variables: set[str]) -> None:
+    (found,) = [one for one in diagnose(after(RUNNING, line)) if one.code == "D606"]
+
+    assert found.message == f"{title} tries to reach its server from a node without internet"
+    assert {one.key.removeprefix("run.env.") for one in found.patch} == variables
+    assert not any("{" in str(one.value) for one in found.patch)

@@ -140,7 +140,7 @@ CHECKS: dict[str, Check] = {
     "C506": project_code.more_workers_than_cores,
     "C507": privacy.secret_in_the_code,
     "C508": privacy.path_is_somebody_elses,
-    "C509": privacy.home_is_used_in_the_job,
+    "C509": privacy.code_names_the_home_folder,
     "C510": project_code.port_is_fixed,
     "C511": project_code.devices_are_set_by_hand,
     "C512": processes.one_process_for_many_gpus,

@@ -83,7 +83,7 @@ def path_is_somebody_elses(case: Case) -> Iterator[Finding]:
             return
 
 
-def home_is_used_in_the_job(case: Case) -> Iterator[Finding]:
+def code_names_the_home_folder(case: Case) -> Iterator[Finding]:
     """The code or a script names the home folder, which jobs cannot use at this site. C404 looks at the command."""
     home = case.facts.home
     if case.site.rules.jobs_from_home:

@@ -46,7 +46,7 @@ _PROGRAMS = {
 _STARTS_A_NODE = {"torchrun": "torchrun", "accelerate": "accelerate", "deepspeed": "deepspeed", "horovodrun": "horovod"}
 _LIGHTNING_TRAINER = re.compile(r"(?:lightning|pytorch_lightning)(?:\.\w+)*\.Trainer")
 _ANSWERS_TERM = re.compile(r"\b(?:SIGTERMException|received_sigterm|(?:save_)?on_exception)\b")
-_LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "torch.distributed.run"})
+_LAUNCHERS = frozenset(_PROGRAMS)
 
 
 def one_process_for_many_gpus(case: Case) -> Iterator[Finding]:

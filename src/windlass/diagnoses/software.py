@@ -7,6 +7,7 @@ from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
 from windlass.core.offline import HUB_LOGIN, HUB_REFUSALS
 from windlass.core.record import RunState
+from windlass.core.trackers import TRACKERS, WORKDIR, Tracker
 
 _NO_INTERNET = re.compile(
     r"Network is unreachable|Temporary failure in name resolution|couldn't connect to 'https?://|"
@@ -38,11 +39,6 @@ _COMMAND = re.compile(
 )
 _SCRIPT = re.compile(r"can't open file '([^']+)': \[Errno 2\]")  # Python ends with 2
 _BY_CODE = {126: _COMMAND, 127: _COMMAND, 2: _SCRIPT}
-_TRACKERS_OFFLINE = {
-    "wandb": ("WANDB_MODE", "offline"),
-    "comet": ("COMET_OFFLINE_DIRECTORY", "."),
-    "neptune": ("NEPTUNE_MODE", "offline"),
-}
 _SLURM = ("sbatch", "srun", "salloc", "squeue", "scontrol", "sacct", "scancel", "module", "conda")
 
 
@@ -119,15 +115,21 @@ def tracker_blocks(symptoms: Symptoms) -> Iterator[Diagnosis]:
     Let it write to files (WANDB_MODE=offline); `windlass sync RUN --push` sends them from the laptop.
     """
     if line := symptoms.stuck(_TRACKER):
-        name = next((name for name in _TRACKERS_OFFLINE if name in line.lower()), "wandb")
-        variable, value = _TRACKERS_OFFLINE[name]
+        tracker = _find_tracker(line)
+        # Relative is below the folder the command runs in.
+        offline = {name: value.replace(f"{WORKDIR}/", "") for name, value in tracker.offline.items()}
         yield Diagnosis(
             code="D606",
-            message=f"{name} tries to reach its server from a node without internet",
+            message=f"{tracker.title} tries to reach its server from a node without internet",
             evidence=(line,),
             hint="let it write files in the job, and send them from here: windlass sync RUN --follow --push",
-            patch=(set_to(f"run.env.{variable}", value),),
+            patch=tuple(set_to(f"run.env.{name}", value) for name, value in offline.items()),
         )
+
+
+def _find_tracker(line: str) -> Tracker:
+    """The one whose name is in it, as in every line that _TRACKER knows."""
+    return next(one for one in TRACKERS.values() if one.offline and one.name in line.lower())
 
 
 def download_stalls(symptoms: Symptoms) -> Iterator[Diagnosis]:

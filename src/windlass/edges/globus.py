@@ -120,14 +120,6 @@ class Globus:
         save_file(self._path, json.dumps(response.by_resource_server[_SERVER]).encode(), mode=0o600)
 
 
-def is_installed() -> bool:
-    try:
-        _import()
-    except LibraryMissing:
-        return False
-    return True
-
-
 def _import() -> Any:
     try:
         import globus_sdk

@@ -83,9 +83,6 @@ class Relay:
         """Why the service could not be called, the last time somebody tried."""
         return self._exchange.refusal
 
-    def forget_refusal(self) -> None:
-        self._exchange.refusal = ""
-
     def close(self) -> None:
         self._exchange.stop()
         self._thread.join(_LAST_WORDS_S)

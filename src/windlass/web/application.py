@@ -65,6 +65,7 @@ def make_application(desk: Desk, *, keys: Keys, port: int) -> Door:
         _form("/runs/{run}/open/{kind}", services.open_one, desk),
         _form("/runs/{run}/open/{kind}/go", services.go, desk),
         _form("/runs/{run}/open/{kind}/close", services.close_one, desk),
+        # The last of a run's addresses: it takes every word.
         _page("/runs/{run}/{verb}", actions.confirm, desk),
         _form("/runs/{run}/{verb}", actions.do, desk, deeds),
         _page("/compare", compare.show, desk),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 ORIGIN = "origin"
 LOOK_S = 1.0
-NOT_OPEN = -1
 MOST_HANDLES = 65536
 
 
@@ -67,13 +66,6 @@ class Handles:
             else:
                 self._open[shard] = fresh
             return True
-
-    def reopen(self, shard: int) -> None:
-        """A server that came back gives its files new identities: what is open is stale then."""
-        with self._lock:
-            if shard in self._open:
-                _move_handle(self._open_best(shard), self._open[shard])
-                self._watch()
 
     def look_again(self) -> bool:
         """Change over to shards that have come to the node; False when there is nothing left to wait for."""

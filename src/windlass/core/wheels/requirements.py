@@ -66,10 +66,6 @@ class Requirements:
     python: PythonNeeded | None = None  # requires-python
     told: tuple[str, ...] = ()  # what was left out, and why
 
-    @property
-    def has_hashes(self) -> bool:
-        return bool(self.lines) and all(line.hashes for line in self.lines)
-
 
 def is_requirements(name: str) -> bool:
     """Whether a `venv` names a file that lists packages; False: a folder at the site."""
