@@ -128,8 +128,8 @@ def tracker_blocks(symptoms: Symptoms) -> Iterator[Diagnosis]:
 
 
 def _find_tracker(line: str) -> Tracker:
-    """The one whose name is in it, as in every line that _TRACKER knows."""
-    return next(one for one in TRACKERS.values() if one.offline and one.name in line.lower())
+    """The one whose name is in it; a long line may be cut, and most are of Weights & Biases."""
+    return next((one for one in TRACKERS.values() if one.offline and one.name in line.lower()), TRACKERS["wandb"])
 
 
 def download_stalls(symptoms: Symptoms) -> Iterator[Diagnosis]:
