@@ -14,6 +14,9 @@ from windlass.core.run import Data, Staging
 from windlass.core.site import Login, Rules, Site
 from windlass.core.staging import Taken, choose_stage, find_path, plan_data
 from windlass.core.toml.run_file import read_run
+from windlass_job.staging.choosing import Room, Want, choose_all
+from windlass_job.staging.laying import PACKED
+from windlass_job.staging.sources import Source
 
 GB = 10**9
 SITE = Site(name="narval", login=Login(host="narval"))
@@ -56,6 +59,12 @@ def plan(*sets: tuple[Staging, float], memory_gb: int = 100, disk_gb: float | No
     """Sets of one run in the order of its file: what each is to be, and its gigabytes."""
     data = {f"set{at}": Data(source=f"/{at}", stage=stage) for at, (stage, _) in enumerate(sets)}
     seen = [DataSeen(name=f"set{at}", bytes=int(size * GB)) for at, (_, size) in enumerate(sets)]
+    return [one.stage for one in sorted(plan_sets(data, seen, memory_gb, disk_gb), key=lambda one: one.name)]
+
+
+def plan_sets(
+    data: dict[str, Data], seen: list[DataSeen], memory_gb: int = 100, disk_gb: float | None = 100
+) -> tuple[PlannedData, ...]:
     planned, _ = plan_data(
         replace(SPEC, data=data),
         SITE,
@@ -65,7 +74,7 @@ def plan(*sets: tuple[Staging, float], memory_gb: int = 100, disk_gb: float | No
         disk_gb=disk_gb,
         seen=seen,
     )
-    return [one.stage for one in planned]
+    return planned
 
 
 def test_several_share_a_quarter_of_the_memory() -> None:
@@ -77,6 +86,19 @@ def test_several_share_a_quarter_of_the_memory() -> None:
 def test_several_share_the_disk_and_the_word_of_the_user_comes_first() -> None:
     assert plan((Staging.AUTO, 50), (Staging.AUTO, 50)) == [Staging.NODE, Staging.SHARED]
     assert plan((Staging.AUTO, 50), (Staging.NODE, 50)) == [Staging.SHARED, Staging.NODE]
+
+
+def test_jobs_give_room_first_to_what_the_user_said_where_no_disk_is_known() -> None:
+    data = {"a": Data(source="/a"), "b": Data(source="/b", stage=Staging.NODE)}
+    seen = [DataSeen(name=name, bytes=int(60 * GB)) for name in data]
+
+    planned = plan_sets(data, seen, disk_gb=None)
+
+    wants = [Want(one.name, one.stage.value, one.extract) for one in planned]
+    sources = {one.name: Source(PACKED, one.path, 60 * GB, 9, "", None) for one in planned}
+    room = Room("/tmp", 100 * GB, 0, None, False, False, False, 0, 0)
+    chosen, _ = choose_all(wants, sources, room, (0, 0))
+    assert {want.name: choice.place for want, choice in chosen} == {"a": "shared", "b": "node"}
 
 
 def test_the_reason_tells_who_has_the_room() -> None:

@@ -162,6 +162,27 @@ def test_a_folder_around_all_classes_is_none(tmp_path: Path, suffix: str, around
     assert packed.told.notes == []
 
 
+@pytest.mark.parametrize("suffix", [".tar", ".zip"])
+@pytest.mark.parametrize("around", [b"data/imgs/", b"data/imgs/train/"])
+def test_the_folder_that_was_archived_is_one_more_around_all(tmp_path: Path, suffix: str, around: bytes) -> None:
+    top = make_tree(tmp_path / "pets", {around + name: content for name, content in PETS.items()})
+    source = archive(top, tmp_path / f"a{suffix}", around="pets/")
+
+    packed = pack_small(source, tmp_path / "set")
+
+    assert packed.card.classes == pack_small(top, tmp_path / "of-folder").card.classes == ("cat", "dog")
+
+
+@pytest.mark.parametrize("suffix", [".tar", ".zip"])
+def test_classes_below_more_folders_are_told_in_archives_too(tmp_path: Path, suffix: str) -> None:
+    top = make_tree(tmp_path / "top", {b"a/b/c/d/" + name: content for name, content in PETS.items()})
+
+    packed = pack_small(archive(top, tmp_path / f"a{suffix}"), tmp_path / "set")
+
+    assert packed.card.classes == ()
+    assert "folders in a/b/c/d look like classes" in "".join(packed.told.notes)
+
+
 @pytest.mark.parametrize("suffix", ["", ".tar"])
 @pytest.mark.parametrize("below", [b"", b"train/"])
 def test_folders_that_look_like_classes_below_a_folder_among_files_are_told(

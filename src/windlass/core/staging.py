@@ -49,7 +49,7 @@ def plan_data(
     sizes = {name: one.bytes for name, one in known_by_name.items() if not one.is_partial}
     choices = _choose_stages(spec.data, sizes, site, memory_mb=memory_mb, disk_gb=disk_gb)
     planned, reasons = [], []
-    for name, data in spec.data.items():
+    for name, data in list_in_turn(spec.data):  # the order in which the job gives them room, which knows no wishes
         known = known_by_name.get(name)
         stage, why = choices[name]
         path = find_path(data, site, facts, run_folder)

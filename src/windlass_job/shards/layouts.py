@@ -100,8 +100,9 @@ class Names:
     """The folders of an archive, as the names of its files tell them; memory does not grow with it."""
 
     def __init__(self) -> None:
-        self._levels = tuple(set() for _ in range(_MOST_AROUND + 2))  # type: Tuple[set[bytes], ...]
-        self._has_samples = [False] * (_MOST_AROUND + 2)  # at each level, beside its folders
+        self._most_around = _MOST_AROUND + 1  # and the folder that was archived, as `tar cf x.tar x` has it
+        self._levels = tuple(set() for _ in range(self._most_around + 3))  # type: Tuple[set[bytes], ...]
+        self._has_samples = [False] * len(self._levels)  # at each level, beside its folders
 
     def add(self, name: bytes) -> None:
         """A folder's name ends with a slash."""
@@ -118,12 +119,12 @@ class Names:
     def judge(self) -> Layout:
         """As of the folder that was archived."""
         levels, at = [sorted(level) for level in self._levels], 0
-        while at < _MOST_AROUND and levels[at + 1] and _is_around(levels[at], self._has_samples[at]):
+        while at < self._most_around and levels[at + 1] and _is_around(levels[at], self._has_samples[at]):
             at += 1
         around = b"".join(level[0] + b"/" for level in levels[:at])
         classes, depth, shape = _judge(levels[at], levels[at + 1], around)
         likely = None
-        if depth is None and at < _MOST_AROUND and len(levels[at]) == 1 and not _find_splits(levels[at]):
+        if depth is None and len(levels[at]) == 1 and not _find_splits(levels[at]):
             alone = around + levels[at][0]
             likely = alone if _judge(levels[at + 1], levels[at + 2], alone + b"/")[1] is not None else None
         return Layout(classes, depth, shape, likely=likely)
