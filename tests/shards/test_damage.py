@@ -122,10 +122,29 @@ def test_a_flipped_byte_is_mended_by_packing_again_with_verify_and_not_seen_with
 
     assert hurt.name is not None
     assert (cheap.new_files, cheap.dead_files) == (0, 0)
-    assert (thorough.new_files, thorough.dead_files) == (1, 1)
+    assert thorough.new_files == thorough.dead_files > 0
     assert read_set(target) == read_tree(source)
-    assert [one.is_dead for one in verify(bytes(target))] == [True]
+    assert not (target / "shard-00001.tar").exists()
+    assert verify(bytes(target)) == []
     assert pack_small(source, target, verify=True).new_files == 0
+
+
+def test_a_flipped_byte_in_a_file_that_was_replaced_is_mended_too(tmp_path: Path) -> None:
+    """Every tool that opens the shard would meet it, and nobody would take the data set as it is."""
+    source, target = make_many(tmp_path / "source", 60), tmp_path / "set"
+    pack_small(source, target)
+    with Folder(bytes(target)) as folder:
+        first = next(iter(folder.iterate())).name
+    (source / os.fsdecode(first)).write_bytes(b"changed")
+    pack_small(source, target)
+    flip(target / "shard-00000.tar", 600)
+    (hurt,) = verify(bytes(target))
+
+    pack_small(source, target, verify=True)
+
+    assert hurt.name == first
+    assert verify(bytes(target)) == []
+    assert read_set(target) == read_tree(source)
 
 
 def test_a_damage_of_a_whole_shard_is_packed_anew_and_not_file_by_file(tmp_path: Path) -> None:

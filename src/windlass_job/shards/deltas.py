@@ -24,12 +24,12 @@ class Delta:
     """`select` lets through what must be packed; afterwards the rest of this is true."""
 
     def __init__(
-        self, before: "Folder", reader: "Any", by_content: bool = True, damaged: "FrozenSet[bytes]" = frozenset()
+        self, before: "Folder", reader: "Any", by_content: bool = True, damaged: "FrozenSet[str]" = frozenset()
     ) -> None:
         self._before = before
         self._reader = reader
         self._by_content = by_content
-        self._damaged = damaged  # names of files whose bytes there are not those that were packed
+        self._damaged = damaged  # names of shards whose bytes are not those that were packed: none of them stays
         self._dead: "Dict[int, List[int]]" = {}
         self.dead_files = 0
         self.dead_bytes = 0
@@ -58,7 +58,7 @@ class Delta:
             old = next(known, None)
 
     def make_shards(self) -> "List[Shard]":
-        """Those of before, with what is dead in them now."""
+        """Those of before that stay, with what is dead in them now."""
         return [
             Shard(
                 one.name,
@@ -68,6 +68,7 @@ class Delta:
                 _join_ranges(one.dead, sorted(self._dead.get(number, ()))),
             )
             for number, one in enumerate(self._before.card.shards)
+            if one.name not in self._damaged
         ]
 
     def _bury(self, old: "Known") -> None:
@@ -79,7 +80,9 @@ class Delta:
     def _is_same(self, old: "Known", batch: "Batch", at: int) -> bool:
         name, shard, place = old
         index = self._before.get_index(shard)
-        if name in self._damaged or index.sizes[place] != batch.sizes[at] or index.classes[place] != batch.labels[at]:
+        if self._before.card.shards[shard].name in self._damaged:
+            return False
+        if index.sizes[place] != batch.sizes[at] or index.classes[place] != batch.labels[at]:
             return False
         if index.get_columns(place) != (batch.columns[at] if batch.columns else {}):
             return False

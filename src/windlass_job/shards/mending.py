@@ -9,11 +9,14 @@ if TYPE_CHECKING:
     from typing import Callable, FrozenSet
 
 
-def find_damaged(folder: bytes, progress: "Callable[[int, int], None]") -> "FrozenSet[bytes]":
-    """Names of files. What concerns a whole shard cannot be mended file by file, and is raised."""
-    damages = [one for one in verify(folder, progress) if not one.is_dead]
+def find_damaged(folder: bytes, progress: "Callable[[int, int], None]") -> "FrozenSet[str]":
+    """Names of shards, also where only files are damaged that nobody means any more: no tool could tell.
+
+    A shard that does not say what is in it cannot be packed again by itself, and is raised.
+    """
+    damages = verify(folder, progress)
     whole = [one for one in damages if one.name is None]
     if whole:
         words = "the data set that is there is damaged, and cannot be added to: "
         raise PackFailed(words + whole[0].make_line(), option=ANEW)
-    return frozenset(one.name for one in damages if one.name is not None)
+    return frozenset(one.shard for one in damages)

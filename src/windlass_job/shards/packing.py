@@ -102,7 +102,7 @@ class Packing:
         self.delta = None  # type: Optional[Delta]
         self.compression = None  # type: Optional[compressing.Verdict]
         self.why = "as asked for"
-        self.damaged: "FrozenSet[bytes]" = frozenset()  # names of files that are packed again
+        self.damaged: "FrozenSet[str]" = frozenset()  # names of shards: their files are packed again, and they go
         self._before = before
         self._scratch = scratch
         self._readers = {}  # type: Dict[int, Any]
@@ -181,8 +181,8 @@ class Packing:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is new and nothing is gone."""
-        return self.delta is not None and not self.plan.files and not self.delta.dead_files
+        """Nothing is new, gone or damaged."""
+        return self.delta is not None and not (self.plan.files or self.delta.dead_files or self.damaged)
 
     def count_alive(self) -> int:
         """Files that the data set will have."""
@@ -331,6 +331,8 @@ def _pack(
             claiming.check_before(folder, before, packing.is_replacing, readers)
             if settings.verify and not packing.is_replacing:
                 packing.damaged = find_damaged(folder, lambda done, total: progress(0, done, 0, total))
+                if packing.damaged:
+                    claiming.check_readers(before.card.name, readers)
         with Writer(packing, folder, progress) as writer:
             packing.fill(writer.offer)
             return _finish(packing, folder, before, writer, readers)
@@ -362,7 +364,7 @@ def _finish(
         lost = packing.delta.dead_files if packing.delta is not None else before.card.files
         claiming.check_loss(before, packing.source, lost)
     made = [one for one in writer.write_rest() if one.files or not _remove_shard(folder, one.name)]
-    if packing.delta is not None and before is not None and not made and not packing.delta.dead_files:
+    if packing.delta is not None and before is not None and not (made or packing.delta.dead_files or packing.damaged):
         return Packed(before.card, packing)
     card = packing.make_card(made)
     if not packing.settings.may_be_empty and not card.files:

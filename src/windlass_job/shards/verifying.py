@@ -6,7 +6,6 @@ from zlib import crc32
 
 from windlass_job import disk
 from windlass_job.shards.card import load_card
-from windlass_job.shards.folder import list_alive
 from windlass_job.shards.index import Index, IndexDamaged, name_index
 from windlass_job.shards.tarring import END, make_header, pad
 
@@ -21,13 +20,12 @@ _WORKERS = 2
 
 
 class Damage:
-    """name: the file it concerns; None when it is about the whole shard. is_dead: no longer meant anyway."""
+    """name: the file it concerns; None when it is about the whole shard."""
 
-    def __init__(self, shard: str, problem: str, name: "Optional[bytes]" = None, is_dead: bool = False) -> None:
+    def __init__(self, shard: str, problem: str, name: "Optional[bytes]" = None) -> None:
         self.shard = shard
         self.problem = problem
         self.name = name
-        self.is_dead = is_dead
 
     def make_line(self) -> str:
         return "{}: {}{}".format(
@@ -112,14 +110,11 @@ def _verify_content(handle: int, shard: "Shard", index: Index, report: "Callable
     size = os.fstat(handle).st_size
     if size != shard.bytes:
         yield Damage(shard.name, "it has {} bytes, and should have {}".format(size, shard.bytes))
-    alive = bytearray(len(index))
-    for first, after in list_alive(shard):
-        alive[first:after] = b"\1" * (after - first)
     end = unreported = 0
     for at in range(len(index)):
         problem = _verify_file(handle, index, at)
         if problem:
-            yield Damage(shard.name, problem, index.get_name(at), not alive[at])
+            yield Damage(shard.name, problem, index.get_name(at))
         end = index.offsets[at] + index.sizes[at] + pad(index.sizes[at])
         if end - unreported > _PIECE:
             report(end - unreported)

@@ -282,7 +282,7 @@ class _PackedJob:
 
 
 def _make_damaged(folder: Path, what: str, *, done: str) -> DataDamaged:
-    hint = f"windlass data verify {quote(str(folder))}"
+    hint = f"windlass data pack SOURCE {quote(str(folder))} --verify   # SOURCE: what it was packed from"
     return DataDamaged(f"{folder} itself is damaged: {what}", hint=hint, done=done)
 
 
