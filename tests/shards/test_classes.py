@@ -201,6 +201,18 @@ def test_folders_that_look_like_classes_below_a_folder_among_files_are_told(
     assert pack_small(top / "images", tmp_path / "alone").card.classes == ("cat", "dog")
 
 
+def test_a_folder_of_data_sets_is_none(tmp_path: Path) -> None:
+    top = make_tree(tmp_path / "top", PETS)
+    pack_small(top, tmp_path / "packed" / "pets")
+
+    with pytest.raises(NoFolder, match=r"holds packed data sets only: name the one that is meant: .*/packed/pets$"):
+        pack_small(tmp_path / "packed", tmp_path / "again")
+    (tmp_path / "packed" / "photo.jpg").write_bytes(b"1")
+
+    pack_small(tmp_path / "packed", tmp_path / "again")
+    assert b"photo.jpg" in read_set(tmp_path / "again")
+
+
 def test_a_table_of_labels_needs_no_such_word(tmp_path: Path) -> None:
     top = make_tree(tmp_path / "top", {b"images/" + name: content for name, content in PETS.items()})
     (top / "labels.csv").write_text("path,label\nimages/cat/2.jpg,tom\nimages/dog/1.jpg,rex\n")

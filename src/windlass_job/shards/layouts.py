@@ -170,10 +170,10 @@ def _find_splits(folders: "List[bytes]") -> "List[bytes]":
 
 def _enter(top: bytes, follow_folders: bool) -> "Tuple[bytes, List[bytes]]":
     """Through folders that are around everything: the path to what is in them, and the folders there."""
-    around, (folders, has_samples) = b"", _scan(top, follow_folders)
+    around, (folders, has_samples) = b"", scan(top, follow_folders)
     while around.count(b"/") < _MOST_AROUND and _is_around(folders, has_samples):
         inside = around + folders[0] + b"/"
-        found = _scan(os.path.join(top, inside), follow_folders)
+        found = scan(os.path.join(top, inside), follow_folders)
         if not found[0]:
             break
         around, (folders, has_samples) = inside, found
@@ -215,10 +215,10 @@ def _judge(
 
 
 def _list_folders(folder: bytes, follow_folders: bool) -> "List[bytes]":
-    return _scan(folder, follow_folders)[0]
+    return scan(folder, follow_folders)[0]
 
 
-def _scan(folder: bytes, follow_folders: bool) -> "Tuple[List[bytes], bool]":
+def scan(folder: bytes, follow_folders: bool) -> "Tuple[List[bytes], bool]":
     """Its folders, and whether samples may lie beside them. Links to folders are no classes where none is walked."""
     folders, has_samples = [], False
     try:

@@ -47,6 +47,7 @@ def choose_source(
         kind = guess_kind(path)
     if kind == "folder":
         _refuse_packed(path)
+        _refuse_packed_inside(path)
         return FolderSource(path, follow_folders, labels)
     if labels is not None:
         raise NoFolder("{} is no folder, and a table of labels is for the files of one".format(disk.as_text(path)))
@@ -75,6 +76,15 @@ def _refuse_packed(path: bytes) -> None:
         "{0} holds a packed data set ({1} and its shards) and other files ({2}): move one of them away, such as "
         "mkdir {0}-packed && mv {0}/{1} {0}/shard-* {0}-packed/".format(disk.as_text(path), CARD, shown)
     )
+
+
+def _refuse_packed_inside(top: bytes) -> None:
+    """Shards would become samples. A folder of other things may have a data set among them."""
+    folders, has_samples = layouts.scan(top, False)
+    paths = [os.path.join(top, name) for name in folders]
+    if paths and not has_samples and all(is_packed(one) for one in paths):
+        shown = ", ".join(disk.as_text(one) for one in paths[:3]) + (", …" if len(paths) > 3 else "")
+        raise NoFolder("{} holds packed data sets only: name the one that is meant: {}".format(disk.as_text(top), shown))
 
 
 def _refuse_linked(top: bytes) -> None:
