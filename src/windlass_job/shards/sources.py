@@ -84,7 +84,9 @@ def _refuse_packed_inside(top: bytes) -> None:
     paths = [os.path.join(top, name) for name in folders]
     if paths and not has_samples and all(is_packed(one) for one in paths):
         shown = ", ".join(disk.as_text(one) for one in paths[:3]) + (", …" if len(paths) > 3 else "")
-        raise NoFolder("{} holds packed data sets only: name the one that is meant: {}".format(disk.as_text(top), shown))
+        raise NoFolder(
+            "{} holds packed data sets only: name the one that is meant: {}".format(disk.as_text(top), shown)
+        )
 
 
 def _refuse_linked(top: bytes) -> None:
