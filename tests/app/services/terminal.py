@@ -11,7 +11,7 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PATIENCE_S = 60.0
@@ -28,6 +28,15 @@ class Terminal:
 
     def press_ctrl_c(self) -> None:
         self.type("\x03")
+
+    def press_ctrl_c_until(self, pattern: str) -> None:
+        """As people do: again, where nothing has come of it. A shell that just starts a command hears it for itself."""
+        for _ in range(5):
+            self.press_ctrl_c()
+            with suppress(AssertionError):
+                self.wait_for(pattern, patience_s=_PATIENCE_S / 5)
+                return
+        raise AssertionError(f"Ctrl-C was not heard:\n{self.shown}")
 
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self._handle, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

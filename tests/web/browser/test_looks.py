@@ -26,7 +26,7 @@ def test_a_drawing_is_seen_from_top_to_bottom(visitor: Visitor, width: int) -> N
     page = visitor.go(PAGES["sweep"])
     page.set_viewport_size({"width": width, "height": 900})
 
-    cut = page.locator(".scroll:has(img)").evaluate_all(
+    cut = page.locator(".scroll:has(img), .scroll:has(svg)").evaluate_all(
         "all => all.map(one => one.scrollHeight - one.clientHeight)",
     )
 
