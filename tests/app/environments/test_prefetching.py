@@ -205,7 +205,14 @@ def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session:
     assert "C528" in list_codes(make_plan(session, project))
 
 
-@pytest.mark.parametrize("text", [b'{"id": "x"', b"[]", b"{}", None], ids=["cut", "list", "empty", "folder"])
+_OTHER_TYPES = b'{"id": 5, "name": [], "command": {}, "where": 5, "ended": "x", "made": "x"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b'{"id": "x"', b"[]", b"{}", _OTHER_TYPES, None],
+    ids=["cut", "list", "empty", "other types", "folder"],
+)
 @pytest.mark.parametrize("section", [SECTION, ""], ids=["wanted", "unasked"])
 def test_a_damaged_card_is_told_and_written_anew(
     session: Session, hub: Hub, tmp_path: Path, text: bytes | None, section: str
