@@ -89,7 +89,7 @@ def show(
     """What is in one: its Python, packages, GPU code. name: an id or the beginning of it; default: of the project."""
     with use_session(session) as used:
         wanted = make_wanted(project, on, {})
-        return find_environment(used, used.site(wanted.site), name or load_recipe(used, wanted).id)
+        return find_environment(used, used.site(wanted.site), load_recipe(used, wanted).id if name is None else name)
 
 
 def log(
@@ -98,7 +98,7 @@ def log(
     """What it said when it was last built, also where that failed."""
     with use_session(session) as used:
         wanted = make_wanted(project, on, {})
-        return load_log(used, used.site(wanted.site), name or load_recipe(used, wanted).id)
+        return load_log(used, used.site(wanted.site), load_recipe(used, wanted).id if name is None else name)
 
 
 def rm(
@@ -123,7 +123,9 @@ def pack(
     """As one file, which every node of a job unpacks on its own disk. default: of the project."""
     with use_session(session) as used:
         wanted = make_wanted(project, on, {})
-        return pack_environment(used, used.site(wanted.site), name or find_own(used, wanted), again=again)
+        return pack_environment(
+            used, used.site(wanted.site), find_own(used, wanted) if name is None else name, again=again
+        )
 
 
 def lock(
@@ -159,11 +161,11 @@ def images(on: str = HERE, *, session: Session | None = None) -> tuple[Built, ..
 
 
 def verify(
-    names: Sequence[str] = (), *, on: str = HERE, session: Session | None = None
+    names: str | Sequence[str] = (), *, on: str = HERE, session: Session | None = None
 ) -> tuple[tuple[Built, str | None], ...]:
     """Images, all or those named, each with what is wrong with it: all of its bytes are read."""
     with use_session(session) as used:
-        return verify_images(used, used.site(on), names)
+        return verify_images(used, used.site(on), [names] if isinstance(names, str) else names)
 
 
 def clean(on: str = HERE, *, session: Session | None = None) -> str:

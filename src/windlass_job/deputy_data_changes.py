@@ -285,11 +285,14 @@ def _find_group(name: "Optional[str]") -> "Optional[int]":
 
 def _reads(value: "Any", wanted: str, place: "Optional[bytes]") -> bool:
     """By its name, or by a path that is this place, lies in it or around it."""
-    if isinstance(value, str):
-        return value == wanted or _overlap(place, _find_real(value))
-    if isinstance(value, dict):
-        return any(_reads(one, wanted, place) for one in value.values())
-    return isinstance(value, list) and any(_reads(one, wanted, place) for one in value)
+    left = [value]  # no function that calls itself: somebody's plan may be deeper than those may go
+    while left:
+        one = left.pop()
+        if isinstance(one, str) and (one == wanted or _overlap(place, _find_real(one))):
+            return True
+        if isinstance(one, (dict, list)):
+            left.extend(one.values() if isinstance(one, dict) else one)
+    return False
 
 
 def _overlap(one: "Optional[bytes]", other: "Optional[bytes]") -> bool:

@@ -89,6 +89,13 @@ def test_other_words_of_uv_are_said_to_pip() -> None:
         ("index = [{ name = 'a' }]", "cannot be read"),
         ("index = [{ url = 3 }]", "cannot be read"),
         ("constraint-dependencies = [3]", "cannot be read"),
+        ('constraint-dependencies = "x"', "constraint-dependencies is a text instead of a list"),
+        ('override-dependencies = "x"', "has override-dependencies, which pip does not know"),
+        (r'extra-index-url = ["https://me:s3cret@example.org\n--pre"]', "has a line break or another sign"),
+        (r'find-links = ["/wheels\n--pre"]', "--find-links has a line break or another sign"),
+        (r'index = [{ url = "https://example.org\n--pre" }]', "has a line break or another sign"),
+        (r'sources.torch = { git = "https://example.org/x\n--pre" }', "is no requirement: it has a line break"),
+        (r'constraint-dependencies = ["x @ https://example.org/x\n--pre"]', "is no requirement: it has a line break"),
     ],
 )
 def test_what_pip_cannot_do_is_refused(table: str, words: str) -> None:

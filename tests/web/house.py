@@ -19,6 +19,7 @@ from windlass.core.record import RunRecord
 from windlass.core.watching.looks import Look
 from windlass.edges.mirror import Mirror
 from windlass.web.application import make_application
+from windlass.web.callers import Caller
 from windlass.web.desk import Desk
 from windlass.web.door import Door, Keys
 
@@ -119,7 +120,9 @@ def open_house(session: Session) -> tuple[House, threading.Thread]:
 
     desk = Desk(watch, open_session)
     app = make_application(desk, keys=keys, port=port)
-    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, http=Caller, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()

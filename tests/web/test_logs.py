@@ -54,3 +54,13 @@ def test_a_search_says_how_much_of_the_log_it_saw(guest: House) -> None:
         assert "Bring 4 MB of it" in text
     guest.put("one", {"logs/45_1.out": begin})
     assert "were searched" not in guest.get("/runs/one/log?q=step").text
+
+
+def test_a_place_in_the_log_that_is_no_number_is_its_beginning(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+    guest.put("one", {"logs/45_1.out": b"step 1\n"})
+    form_key = guest.find_form_key("/runs/one")
+
+    for begin in ("9" * 5000, "²", "-1", ""):
+        answer = guest.post("/runs/one/log/bring", {"form_key": form_key, "begin": begin})
+        assert "ValueError" not in answer.text, begin

@@ -166,3 +166,64 @@ def test_a_port_that_is_taken_is_told(places: Places) -> None:
 
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"]["code"] == "E932"
+
+
+_FLOOD = """
+import os, socket, sys, time
+os.setuid(int(sys.argv[2]))
+kept = []
+for _ in range(300):
+    one = socket.socket()
+    one.setblocking(False)
+    one.connect_ex(("127.0.0.1", int(sys.argv[1])))
+    kept.append(one)
+time.sleep(3.5)  # the kernel asks again after one second, and after three
+for one in kept:
+    try:
+        one.send(b"GET / HT")
+    except OSError:
+        pass
+print("sent", flush=True)
+time.sleep(100)
+"""
+_NOBODY = 65534
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        pytest.param(os.getuid(), id="own"),
+        pytest.param(_NOBODY, id="other", marks=pytest.mark.skipif(os.getuid() != 0, reason="needs root")),
+    ],
+)
+def test_connections_that_ask_nothing_do_not_shut_it(places: Places, tmp_path: Path, user: int) -> None:
+    """As another user of the machine may make them; it answers again, and says little about it."""
+    pytest.importorskip("starlette")
+    said = tmp_path / "said"
+    with said.open("wb") as errors:
+        limited = ["bash", "-c", 'ulimit -n 128; exec "$@"', "bash", *COMMAND]
+        process = subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=errors, text=True)
+    told = _read(process)
+    path = str(told["address"]).partition(f":{told['port']}")[2]
+    flood = subprocess.Popen(
+        [sys.executable, "-c", _FLOOD, str(told["port"]), str(user)], stdout=subprocess.PIPE, text=True
+    )
+    assert flood.stdout is not None
+
+    def answers() -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", int(str(told["port"])), timeout=2)
+        with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
+            connection.request("GET", path)
+            return connection.getresponse().status == 200
+        return False
+
+    try:
+        assert flood.stdout.readline() == "sent\n"
+        wait_until(answers, "an answer", timeout_s=60 if user == os.getuid() else 5)
+    finally:
+        for one in (flood, process):
+            one.kill()
+            one.communicate()
+    words = said.read_text()
+    assert words.count("takes no more connections") == (1 if user == os.getuid() else 0), words
+    assert words.count("\n") < 10, words

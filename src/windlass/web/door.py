@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from windlass.web.peers import NOBODY, find_owner
+from windlass.web.peers import NOBODY, find_owner, is_of_another_user
 
 TOKEN_HEADER = "x-windlass-token"
 _MOST_FORM = 64 << 10
@@ -97,7 +97,7 @@ class Door:
         owner = self.find_owner(request.client, self._port) if request.client else NOBODY
         if owner == NOBODY:
             return _shut("Which program asks cannot be seen; one of this system, started by you, may ask again.")
-        if owner not in (None, os.getuid(), 0):
+        if is_of_another_user(owner):
             return _shut("This server is another user's.")
         origin = request.headers.get("origin")
         if origin is not None and origin.lower() not in tuple(f"http://{host}" for host in self._hosts):

@@ -1,5 +1,6 @@
 """Whose program is at the other end of a connection on this machine, where the kernel tells (Linux does)."""
 
+import os
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,11 @@ def find_owner(client: tuple[str, int], server_port: int, *, tables: Sequence[Pa
         if owners:
             return owners[0]
     return NOBODY
+
+
+def is_of_another_user(owner: int | None) -> bool:
+    """As far as it can be seen. owner: as `find_owner` says."""
+    return owner not in (None, NOBODY, os.getuid(), 0)
 
 
 def _write(end: tuple[str, int]) -> str:

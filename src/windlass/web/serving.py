@@ -1,5 +1,6 @@
 """The server: one for each user, on 127.0.0.1; a second `windlass dash` finds the first."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -62,6 +63,7 @@ def _serve(
 
     from windlass.app.watching.watch import Watch
     from windlass.web.application import make_application
+    from windlass.web.callers import BACKLOG, Caller, answer, raise_file_limit
     from windlass.web.desk import Desk
     from windlass.web.door import Keys
 
@@ -73,6 +75,8 @@ def _serve(
     app = make_application(desk, keys=keys, port=bound)
     config = uvicorn.Config(
         app,
+        http=Caller,
+        backlog=BACKLOG,
         log_level="warning",
         access_log=False,
         lifespan="off",
@@ -85,7 +89,8 @@ def _serve(
     save_file(state, json.dumps({"pid": running.pid, "port": bound, "token": keys.token}).encode())
     try:
         ready(running, False)
-        uvicorn.Server(config).run(sockets=[opened])
+        raise_file_limit()
+        asyncio.run(answer(uvicorn.Server(config), [opened]))
     finally:
         desk.services.close_all()
         watch.close()

@@ -25,11 +25,11 @@ from windlass_job.working.behind import Progress
 from windlass_job.working.env_log import LogReader, find_cause
 from windlass_job.working.env_process import run_script
 from windlass_job.working.holding import Holding, wait_until_held
+from windlass_job.working.prefetch_card import is_card
 
 _KEPT = b"files"
 _SHORTEST = 6  # of a secret; what is shorter stands in every second line by chance
 _LOCKS = b".locks"
-_OF_EVERY_CARD = frozenset({"id", "name", "command", "where", "ended", "made"})
 _NAMESPACE = "a network namespace without a way out"
 _REFUSED = "refused connections, because this system has no namespaces for users"
 _BOX = "a container without a network"
@@ -129,7 +129,7 @@ class _Work:
     def load_card(self) -> "Optional[Dict[str, Any]]":
         """None where it does not tell what was fetched: then it is made anew."""
         card = disk.read_json(self._card) if os.path.isfile(self._card) else None
-        return card if card is not None and _OF_EVERY_CARD.issubset(card) else None
+        return card if is_card(card) else None
 
     def save_card(self, card: "Dict[str, Any]") -> None:
         self._holding.check()

@@ -294,6 +294,22 @@ def test_a_set_that_a_run_names_by_another_path_is_not_removed(
         assert look_before_removing(session, here, "pets").files == 8
 
 
+def test_a_plan_that_is_a_pipe_or_very_deep_keeps_no_set_from_being_removed(
+    session: Session, here: Site, data: Path
+) -> None:
+    for name in ("zz-1", "zz-2", "zz-3"):
+        (data.parent / "runs" / name).mkdir(parents=True)
+        (data.parent / "runs" / name / "status.json").write_text('{"state": "running"}')
+    os.mkfifo(data.parent / "runs" / "zz-1" / "plan.json")
+    deep = '{"data": ' + "[" * 490 + '"%s"' + "]" * 490 + "}"
+    (data.parent / "runs" / "zz-2" / "plan.json").write_text(deep % "set:others")
+
+    assert look_before_removing(session, here, "pets").files == 8
+    (data.parent / "runs" / "zz-3" / "plan.json").write_text(deep % "set:pets")
+    with pytest.raises(DataInUse, match="zz-3"):
+        look_before_removing(session, here, "pets")
+
+
 def list_modes(folder: Path) -> dict[str, int]:
     found = (folder, *folder.iterdir())
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in found}

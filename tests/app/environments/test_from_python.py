@@ -38,6 +38,13 @@ def test_one_is_built_shown_packed_locked_and_removed(session: Session, project:
         env.lock(on="lab", to=project / "requirements.txt", project=project, session=session)
     assert not env.images("lab", session=session)
     assert not env.verify(on="lab", session=session)
+    for ask in (env.show, env.log, env.pack):
+        with pytest.raises(EnvironmentNotFound, match="no environment ''"):  # a variable that is not set
+            ask("", on="lab", project=project, session=session)
+    with pytest.raises(EnvironmentNotFound, match="no environment ''"):
+        env.verify("", on="lab", session=session)
+    [(verified, problem)] = env.verify(built.id, on="lab", session=session)
+    assert (verified.id, problem) == (built.id, "it is no image of ours")
     [removed] = env.rm(built.id, on="lab", session=session)
     assert removed.id == built.id
     with pytest.raises(EnvironmentNotFound):

@@ -9,10 +9,15 @@ import pytest
 
 from tests.app.environments.prefetches import ID, make_step, work
 from tests.cluster.cluster import wait_until
+from windlass.core.codec import from_json
 from windlass.core.prefetch import TELL_OFFLINE
+from windlass.core.prefetched import Ended, Prefetched
+from windlass.core.run import PrefetchPlace
 from windlass.core.shell import quote_all
+from windlass.errors import PrefetchFailed
 from windlass_job import wire
 from windlass_job.working.holding import hold_now
+from windlass_job.working.prefetch_card import is_card
 
 
 @pytest.mark.parametrize(("option", "is_verified"), [("", True), ("-I", False)])
@@ -82,3 +87,45 @@ def test_a_secret_that_the_command_prints_is_in_no_card_and_no_answer(tmp_path: 
     assert "HTTPError: 401 for ***" in card
     assert failed["problem"] == "HTTPError: 401 for ***"
     assert "hunter22word" not in f"{failed} {told} {card}"
+
+
+_CARD: dict[str, object] = {
+    "id": ID,
+    "name": "train",
+    "command": "python train.py",
+    "where": "login",
+    "ended": "done",
+    "made": 1.5,
+    "files": {"train.py": "ab"},
+    "caches": {"torch": {"files": 1, "bytes": 2}},
+    "new_bytes": 2,
+    "paths": ["data"],
+    "verified": {"how": "a box", "made": 2, "ended": "step", "files": {}},
+    "problem": None,
+}
+_VALUES: tuple[object, ...] = (
+    None,
+    5,
+    -1,
+    1e400,
+    True,
+    "x",
+    [],
+    [5],
+    {},
+    {"x": 5},
+    {"x": {"files": "1", "bytes": 2}},
+    {"how": "a box"},
+)
+
+
+def test_a_card_counts_where_the_laptop_can_read_it() -> None:
+    assert is_card(_CARD)
+    assert all(is_card({**_CARD, "where": str(place)}) for place in PrefetchPlace)
+    assert all(is_card({**_CARD, "ended": str(end)}) for end in Ended)
+    for key in _CARD:
+        for value in _VALUES:
+            card = {**_CARD, key: value}
+            if is_card(card):
+                from_json(json.dumps(card).encode(), Prefetched, error=PrefetchFailed, what=f"{key} = {value}")
+    assert [key for key in _CARD if not is_card({**_CARD, key: ["x", 5]})] == list(_CARD)

@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.environments.hub import TRAIN, WEIGHTS, Hub, make_project, open_hub
-from tests.cluster.cluster import SlurmCluster
+from tests.cluster.cluster import SlurmCluster, wait_until
 from tests.conftest import Places
 from windlass.app.environments.prefetching import PrefetchOptions, prefetch
 from windlass.app.explaining import explain_run
@@ -193,6 +195,30 @@ def test_it_is_fetched_here_and_sent_with_its_links(session: Session, hub: Hub, 
     assert not list((session.folders.cache / "prefetch").iterdir())  # no second copy stays on the laptop
 
 
+def test_of_two_that_are_fetched_here_at_once_one_waits_for_the_other(
+    session: Session, hub: Hub, tmp_path: Path
+) -> None:
+    """The first one's copy is removed when it was sent: the second must not be at work in it."""
+    go, said = tmp_path / "go", tmp_path / "said"
+    fetch = f"echo began >> $HF_HOME/began; while [ ! -e {go} ]; do sleep 0.05; done"
+    section = f"[prefetch]\ncommand = '{fetch}'\nwhere = \"laptop\"\n"
+    project = make_project(tmp_path / "project", hub.address, prefetch=section, train="print('loaded')\n")
+    command = [sys.executable, "-m", "windlass", "prefetch", "--on", "island"]
+    with said.open("wb") as out:
+        first = subprocess.Popen(command, cwd=project, stdout=out, stderr=out)
+        wait_until(lambda: any(session.folders.cache.rglob("began")), "the first to begin")
+        second = subprocess.Popen(command, cwd=project, stdout=out, stderr=out)
+        try:
+            wait_until(lambda: b"is fetching here already" in said.read_bytes(), "the second to wait")
+        finally:
+            go.touch()
+            codes = first.wait(60), second.wait(60)
+
+    assert codes == (0, 0), said.read_text()
+    assert (tmp_path / "root" / "caches" / "huggingface" / "began").read_text() == "began\n"
+    assert not list((session.folders.cache / "prefetch").iterdir())
+
+
 def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session: Session, tmp_path: Path) -> None:
     with open_hub({"/weights.bin": WEIGHTS}) as hub:
         project = make_project(tmp_path / "project", hub.address, prefetch=SECTION)
@@ -205,7 +231,14 @@ def test_what_fails_is_told_with_its_first_bad_line_and_what_came_stays(session:
     assert "C528" in list_codes(make_plan(session, project))
 
 
-@pytest.mark.parametrize("text", [b'{"id": "x"', b"[]", b"{}", None], ids=["cut", "list", "empty", "folder"])
+_OTHER_TYPES = b'{"id": 5, "name": [], "command": {}, "where": 5, "ended": "x", "made": "x"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b'{"id": "x"', b"[]", b"{}", _OTHER_TYPES, None],
+    ids=["cut", "list", "empty", "other types", "folder"],
+)
 @pytest.mark.parametrize("section", [SECTION, ""], ids=["wanted", "unasked"])
 def test_a_damaged_card_is_told_and_written_anew(
     session: Session, hub: Hub, tmp_path: Path, text: bytes | None, section: str

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from windlass.app.environments.ensuring import bring_for_nodes
 from windlass.app.environments.prefetch_sending import send_caches
@@ -34,6 +35,7 @@ from windlass.core.site import Site, Software
 from windlass.edges.host import Host, Json, Request, expect, make_command
 from windlass.edges.local_host import LocalHost
 from windlass.edges.project_code import load_project_code
+from windlass.edges.run_lock import hold_run, is_held
 from windlass.edges.secrets import resolve_secrets
 from windlass.edges.site_work import Look, fetch_root
 from windlass.errors import DiskFull, EnvironmentNotFound, Interrupted, PrefetchFailed, SiteNotReady, WindlassError
@@ -126,7 +128,13 @@ class _Prefetching:
 
     def fetch_here(self, *, verify: bool) -> Prefetched:
         """Into a cache of our own, which is sent and then removed; at the site it is laid and verified."""
-        local = self._session.folders.cache / "prefetch" / self._id
+        folder = self._session.folders.cache / "prefetch"
+        if is_held(folder, self._id):
+            self._session.tell("another windlass on this machine is fetching here already: it is waited for")
+        with hold_run(folder, self._id):  # or it would remove what we fetch
+            return self._fetch_into(folder / self._id, verify=verify)
+
+    def _fetch_into(self, local: Path, *, verify: bool) -> Prefetched:
         local.mkdir(parents=True, exist_ok=True)
         here = Site(name="this machine", root=str(local), software=Software(python=sys.executable))
         host = LocalHost(tell=self._session.tell)

@@ -136,7 +136,10 @@ def join_link(path: str, value: str) -> str:
 def make_line(text: str, where: str, hashes: tuple[str, ...] = ()) -> Line:
     """Or an error for people."""
     try:
-        return Line(requirement=Requirement(text), where=where, hashes=hashes)
+        found = Requirement(text)
+        if not str(found).isprintable():  # an address may hold a line break, and pip reads what we write by lines
+            raise InvalidRequirement("it has a line break or another sign that cannot be shown")
+        return Line(requirement=found, where=where, hashes=hashes)
     except (InvalidRequirement, RecursionError) as problem:
         first = str(problem).splitlines()[0]
         raise RequirementsInvalid(

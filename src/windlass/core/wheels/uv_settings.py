@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from windlass.core.toml.writing import format_value
 from windlass.core.wheels.names import normal_name
 from windlass.core.wheels.platform import Platform, make_markers
 from windlass.core.wheels.requirements import Line, Option, holds, join_link, make_line
@@ -26,6 +27,13 @@ class UvSettings:
 def read_uv_settings(path: str, table: dict[str, Any], lines: tuple[Line, ...], extras: tuple[str, ...]) -> UvSettings:
     """table: of tool.uv; lines: what is asked for; extras: and groups, as chosen. What pip cannot do is refused."""
     where = f"{path} [tool.uv]"
+    pinned = table.get("constraint-dependencies") or ()
+    if isinstance(pinned, str):  # it would be read letter by letter
+        raise RequirementsInvalid(
+            f"{where}: constraint-dependencies is a text instead of a list",
+            hint=f"constraint-dependencies = [{format_value(pinned)}]",
+            done="nothing was built",
+        )
     for key in _NOT_OF_PIP:
         if table.get(key):
             raise RequirementsInvalid(
@@ -36,7 +44,7 @@ def read_uv_settings(path: str, table: dict[str, Any], lines: tuple[Line, ...], 
         chosen = frozenset(map(normal_name, extras))
         sources = dict(_list_sources(table.get("sources") or {}, lines, chosen, where))
         named = {package: _as_text(one["index"]) for package, one in sources.items() if "index" in one}
-        constraints = tuple(make_line(one, where) for one in table.get("constraint-dependencies") or ())
+        constraints = tuple(make_line(one, where) for one in pinned)
         options = tuple(_list_options(path, table, indexes, frozenset(named.values()), where))
     except (AttributeError, KeyError, TypeError) as problem:
         raise RequirementsInvalid(f"{where} cannot be read: {problem!r}", hint="uv lock says what is wrong") from None
@@ -99,19 +107,29 @@ def _list_options(
     for name, index in indexes.items():
         if index.get("explicit") and name not in named:
             continue
-        kind, address = "index-url" if index.get("default") else "extra-index-url", _as_text(index["url"])
+        kind = "index-url" if index.get("default") else "extra-index-url"
         if index.get("format") == "flat":
-            kind, address = "find-links", join_link(path, address)
-        yield Option(name=kind, value=address, where=where)
+            kind = "find-links"
+        yield _make_option(kind, index["url"], path, where)
     for key in ("index-url", "extra-index-url", "find-links"):
         given = table.get(key) or ()
         for value in (given,) if isinstance(given, str) else given:
-            text = _as_text(value)
-            yield Option(name=key, value=join_link(path, text) if key == "find-links" else text, where=where)
+            yield _make_option(key, value, path, where)
     if table.get("no-index"):
         yield Option(name="no-index", where=where)
     if table.get("prerelease") == "allow":
         yield Option(name="pre", where=where)
+
+
+def _make_option(name: str, value: object, path: str, where: str) -> Option:
+    text = _as_text(value)
+    if not text.isprintable():  # behind a line break pip would read another option
+        raise RequirementsInvalid(
+            f"{where}: the address of --{name} has a line break or another sign that cannot be shown",
+            hint="write it in one line",
+            done="nothing was built",
+        )
+    return Option(name=name, value=join_link(path, text) if name == "find-links" else text, where=where)
 
 
 def _as_text(value: object) -> str:

@@ -53,7 +53,7 @@ async def bring(desk: Desk, request: Request) -> Response:
         return refuse_form()
     seen = await run_in_threadpool(desk.reader.load, request.path_params["run"])
     log = find_log(seen, form.get("file"))
-    begin = max(0, int(form["begin"])) if form.get("begin", "").isdecimal() else 0
+    begin = _number(form.get("begin")) or 0
 
     def work() -> None:
         with desk.open_session() as session:
