@@ -285,11 +285,13 @@ def _find_group(name: "Optional[str]") -> "Optional[int]":
 
 def _reads(value: "Any", wanted: str, place: "Optional[bytes]") -> bool:
     """By its name, or by a path that is this place, lies in it or around it."""
-    if isinstance(value, str):
-        return value == wanted or _overlap(place, _find_real(value))
-    if isinstance(value, dict):
-        return any(_reads(one, wanted, place) for one in value.values())
-    return isinstance(value, list) and any(_reads(one, wanted, place) for one in value)
+    left = [value]
+    for one in left:  # grows as they are found: a plan may be nested deeper than a function may call itself
+        if isinstance(one, (dict, list)):
+            left.extend(one.values() if isinstance(one, dict) else one)
+        elif isinstance(one, str) and (one == wanted or _overlap(place, _find_real(one))):
+            return True
+    return False
 
 
 def _overlap(one: "Optional[bytes]", other: "Optional[bytes]") -> bool:

@@ -104,8 +104,9 @@ def make_folders(path: bytes) -> None:
 def read_json(path: bytes) -> "Optional[Dict[str, Any]]":
     """The object in the file; None when there is none, or nothing that can be read."""
     try:
-        found = json.loads(read_bytes(path).decode("utf-8", "replace"))
-    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+        with open_regular(path) as file:
+            found = json.loads(file.read().decode("utf-8", "replace"))
+    except (FileNotFoundError, NotADirectoryError, Refused, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -294,6 +294,28 @@ def test_a_set_that_a_run_names_by_another_path_is_not_removed(
         assert look_before_removing(session, here, "pets").files == 8
 
 
+def test_a_plan_that_is_nested_without_end_is_read_all_the_same(session: Session, here: Site, data: Path) -> None:
+    run = data.parent / "runs" / "train-abcde"
+    run.mkdir(parents=True)
+    (run / "status.json").write_text('{"state": "running"}')
+    deep = '{"data": ' + "[" * 490 + '"set:%s"' + "]" * 490 + "}"
+    (run / "plan.json").write_text(deep % "others")
+    assert look_before_removing(session, here, "pets").files == 8
+
+    (run / "plan.json").write_text(deep % "pets")
+
+    with pytest.raises(DataInUse, match="train-abcde"):
+        look_before_removing(session, here, "pets")
+
+
+def test_a_pipe_in_place_of_a_plan_keeps_nobody_waiting(session: Session, here: Site, data: Path) -> None:
+    run = data.parent / "runs" / "train-abcde"
+    run.mkdir(parents=True)
+    os.mkfifo(run / "plan.json")
+
+    assert look_before_removing(session, here, "pets").files == 8
+
+
 def list_modes(folder: Path) -> dict[str, int]:
     found = (folder, *folder.iterdir())
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in found}
