@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windlass.app.data.send_commands import make_pack_command, make_pack_there_command
-from windlass.app.data.sending_jobs import goes_as_it_is, refuse_wishes
+from windlass.app.data.sending_jobs import goes_as_it_is, make_unpackable, refuse_wishes
 from windlass.app.data.targets import suggest
 from windlass.core.shell import quote
 from windlass.core.site import Site
@@ -64,8 +64,8 @@ def _find_kind(source: Path, options: "SendOptions") -> str:
         kind = guess_kind(path) if options.kind == "auto" else options.kind
         if kind == "folder":
             choose_source(path, kind)  # raises where the site could not pack it either
-    except (ValueError, OSError) as problem:  # the shards' own errors are ValueErrors with words for people
-        raise UsageError(f"{source} cannot be packed: {problem}", done="nothing was sent") from problem
+    except (ValueError, OSError) as problem:
+        raise make_unpackable(source, problem) from problem
     return kind
 
 
