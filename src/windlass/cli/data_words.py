@@ -209,7 +209,7 @@ def _say_delta(packed: "PackedSet") -> str:
     if packed.new_files == packed.files and not packed.dead_files:
         return ""
     if not packed.new_files and not packed.dead_files:
-        return "; nothing has changed"
+        return "; no file has changed"
     return f"; {packed.new_files:,} new, {packed.dead_files:,} replaced or removed"
 
 
