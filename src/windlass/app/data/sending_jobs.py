@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from windlass.core.shell import quote
+from windlass.core.shell import quote_path
 from windlass.edges.host import Json
 from windlass.errors import DataDamaged, UsageError, WindlassError
 from windlass_job.shards.card import Card, CardDamaged, Shard, find_gap, is_packed, list_others, load_card
@@ -290,7 +290,7 @@ class _PackedJob:
 
 
 def _make_damaged(folder: Path, what: str, *, done: str) -> DataDamaged:
-    hint = f"windlass data verify {quote(str(folder))}"
+    hint = f"windlass data verify {quote_path(folder)}"
     return DataDamaged(f"{folder} itself is damaged: {what}", hint=hint, done=done)
 
 

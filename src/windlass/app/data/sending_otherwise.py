@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from windlass.app.data.send_commands import make_pack_command, make_pack_there_command
 from windlass.app.data.sending_jobs import goes_as_it_is, make_unpackable, refuse_wishes
 from windlass.app.data.targets import suggest
-from windlass.core.shell import quote
+from windlass.core.shell import quote, quote_path
 from windlass.core.site import Site
 from windlass.errors import UsageError
 from windlass_job import wire
@@ -38,7 +38,7 @@ def plan_carrying(site: Site, source: Path, name: str, options: "SendOptions", w
         raise UsageError(
             f"{obstacle}, and --with {way} carries {source} as it is",
             hint=f"{make_pack_command(str(source), str(packed), options)}\n"
-            f"then: windlass data send {quote(str(packed))} --name {name} --on {site.name} --with {way}",
+            f"then: windlass data send {quote_path(packed)} --name {name} --on {site.name} --with {way}",
             done="nothing was sent",
         )
     path = options.to or f"{site.root}/{_PLAIN}/{name}"
