@@ -177,6 +177,19 @@ def test_nothing_changed_writes_nothing(tmp_path: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in target.iterdir()} == before
 
 
+def test_words_for_the_card_are_written_where_no_file_has_changed(tmp_path: Path) -> None:
+    top, target = make_many(tmp_path / "top", 20), tmp_path / "set"
+    old = pack_small(top, target, about={"licence": "CC0"}).card
+    shards = {path.name: path.stat().st_mtime_ns for path in target.glob("shard-*")}
+
+    packed = pack_small(top, target, shard_bytes=0, about={"licence": "MIT", "description": "of cats"})
+
+    assert (packed.new_files, packed.dead_files) == (0, 0)
+    assert load_card(os.fsencode(target)).about == {**old.about, "licence": "MIT", "description": "of cats"}
+    assert {path.name: path.stat().st_mtime_ns for path in target.glob("shard-*")} == shards
+    assert read_set(target) == read_tree(top)
+
+
 def test_many_deltas_end_with_the_advice_to_pack_anew_and_that_removes_the_dead(tmp_path: Path) -> None:
     top, target = make_many(tmp_path / "top", 20), tmp_path / "set"
     pack_small(top, target)

@@ -84,11 +84,11 @@ def show_info(output: Output, info: "SetInfo", *, with_classes: bool) -> None:
     for label, words in rows:
         output.show_words(f"{label:<{width}}  {make_printable(words)}")
     if with_classes:
-        output.show("\n".join(f"{number}\t{make_printable(name)}" for number, name in enumerate(info.classes)))
+        output.show("\n".join(f"{number}\t{_show_name(name)}" for number, name in enumerate(info.classes)))
 
 
 def _list_facts(info: "SetInfo") -> list[tuple[str, str]]:
-    rows = [("name", info.name), ("where", f"{info.path}{f' at {info.site}' if info.site else ''}")]
+    rows = [("name", _show_name(info.name)), ("where", f"{info.path}{f' at {info.site}' if info.site else ''}")]
     if info.known is not None and info.known.set.problem:
         rows.append(("damaged", info.known.set.problem))
     if info.files is not None and info.bytes is not None:
@@ -102,7 +102,7 @@ def _list_facts(info: "SetInfo") -> list[tuple[str, str]]:
     if info.classes:
         rows.append(("classes", f"{len(info.classes):,}: {_list_few(info.classes)}"))
     if info.columns:
-        rows.append(("columns", ", ".join(info.columns)))
+        rows.append(("columns", ", ".join(map(_show_name, info.columns))))
     if info.known is not None:
         rows += _list_place(info.known)
     rows += [(key, str(value)) for key, value in info.about.items() if value not in (None, "")]
@@ -121,8 +121,13 @@ def _list_place(known: "KnownSet") -> list[tuple[str, str]]:
 
 
 def _list_few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_FEW])
+    shown = ", ".join(map(_show_name, names[:_FEW]))
     return f"{shown}, …" if len(names) > _FEW else shown
+
+
+def _show_name(name: str) -> str:
+    """On one line: a name may hold what ends one."""
+    return make_printable(name).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def format_removal(one: "Removed") -> str:
@@ -204,7 +209,7 @@ def _say_delta(packed: "PackedSet") -> str:
     if packed.new_files == packed.files and not packed.dead_files:
         return ""
     if not packed.new_files and not packed.dead_files:
-        return "; nothing has changed"
+        return "; no file has changed"
     return f"; {packed.new_files:,} new, {packed.dead_files:,} replaced or removed"
 
 

@@ -13,6 +13,8 @@ from windlass import __version__
 from windlass.cli.output import Output
 from windlass.errors import ExitCode, Interrupted, OutputLost, UsageError, WindlassError
 
+_SHOWN = 80  # characters of a path that is too long
+
 # name -> (module in cli/commands, one line for `windlass --help`)
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Look at this project and write a windlass.toml."),
@@ -161,11 +163,20 @@ def _run(arguments: list[str], output: Output) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.OK)
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # Path.exists() and is_dir() raise it, wherever an argument is looked at
+            _show_error(output, _make_too_long(error))
+            return int(ExitCode.USAGE)
         if error.errno not in (errno.ENOSPC, errno.EBADF, errno.EIO):
             raise
         _show_error(output, OutputLost(f"the answer could not be written: {error.strerror}"))  # click's own help
         return int(ExitCode.FAILED)
     return code if isinstance(code, int) else int(ExitCode.OK)
+
+
+def _make_too_long(error: OSError) -> UsageError:
+    name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes, os.PathLike)) else ""
+    shown = f"{name[:_SHOWN]}…" if len(name) > _SHOWN else name
+    return UsageError(f"a path of {len(name):,} characters is too long here: {shown}")
 
 
 def _show_error(output: Output, error: WindlassError) -> None:

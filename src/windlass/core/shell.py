@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from windlass.errors import PlanError
 
@@ -30,6 +31,12 @@ def quote(text: str) -> str:
         raise PlanError(f"a text of {len(text)} characters is too long for a command: {text[:80]!r}")
     # sbatch refuses a script with \r\n in it, even inside quotes.
     return shlex.quote(text).replace("\r", "'$'\\r''")
+
+
+def quote_path(path: PurePath | str) -> str:
+    """The same for a path among arguments: `-n` would be read as an option."""
+    text = str(path)
+    return quote(f"./{text}" if text.startswith("-") else text)
 
 
 def quote_all(words: Sequence[str]) -> str:

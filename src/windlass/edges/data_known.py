@@ -6,9 +6,11 @@ A cache: the site's card is compared each time, and an index that is missing or 
 import hashlib
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from windlass.edges.files import make_private_folder, save_file
+from windlass.errors import DiskFull, StoreError
 from windlass_job.shards.card import CARD, Card, read_card
 from windlass_job.shards.index import IndexDamaged, name_index
 
@@ -32,18 +34,24 @@ class KnownSet:
                 index = fetch(name)
                 if zlib.crc32(index) != shard.index_crc:
                     raise IndexDamaged(f"{name} is not the index that was packed")
-                self.keep_index(name, index)
+                self._keep(name, index)
         self._keep(CARD, content)
         return card
 
     def keep_index(self, name: str, content: bytes) -> None:
-        make_private_folder(self.folder)
-        self._keep(name, content)
+        """Where there is room: `refresh` fetches what is missing, and a full disk here must not end a sending."""
+        with suppress(StoreError, DiskFull):
+            make_private_folder(self.folder)
+            self._keep(name, content)
 
     def keep_card(self, card: Card, content: bytes) -> None:
-        """And nothing of what it does not name."""
-        make_private_folder(self.folder)
-        self._keep(CARD, content)
+        """The same, and nothing of what it does not name."""
+        with suppress(StoreError, DiskFull):
+            make_private_folder(self.folder)
+            self._keep(CARD, content)
+            self._forget_others(card)
+
+    def _forget_others(self, card: Card) -> None:
         wanted = {CARD, *(name_index(shard.name) for shard in card.shards)}
         for path in self.folder.iterdir():
             if path.name not in wanted:

@@ -68,6 +68,9 @@ class Card:
     def files(self) -> int:
         return sum(one.alive for one in self.shards)
 
+    def says(self, about: "Dict[str, Any]") -> bool:
+        return all(self.about.get(name) == words for name, words in about.items())
+
     def as_json(self) -> "Dict[str, Any]":
         return {
             "format": FORMAT,

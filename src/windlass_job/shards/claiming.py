@@ -41,6 +41,16 @@ def find_objection(folder: bytes) -> "Optional[str]":
     return "{} is there already, with files that Windlass did not make ({})".format(disk.as_text(folder), shown)
 
 
+def check_outside(folder: bytes, source: bytes) -> None:
+    below = os.path.join(os.path.realpath(source), b"")
+    if os.path.join(os.path.realpath(folder), b"").startswith(below):
+        raise PackFailed(
+            "{} lies in {}, so its shards would be packed into themselves".format(
+                disk.as_text(folder), disk.as_text(source)
+            )
+        )
+
+
 def check_before(folder: bytes, before: "Folder", is_replaced: bool, readers: "Readers") -> None:
     """Before anything is read. is_replaced: all its shards go, because all is packed again."""
     if is_replaced:

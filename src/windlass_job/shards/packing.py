@@ -181,8 +181,16 @@ class Packing:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is new, gone or damaged."""
-        return self.delta is not None and not (self.plan.files or self.delta.dead_files or self.damaged)
+        """Nothing is new, gone or damaged, and the card says what is asked for."""
+        return self.keeps_card and not self.plan.files
+
+    @property
+    def keeps_card(self) -> bool:
+        """As long as no shard is new."""
+        before, delta = self._before, self.delta
+        if before is None or delta is None or delta.dead_files or self.damaged:
+            return False
+        return before.card.says(self.settings.about)
 
     def count_alive(self) -> int:
         """Files that the data set will have."""
@@ -202,7 +210,9 @@ class Packing:
         if self.delta is not None and self._before is not None:
             old = self.delta.make_shards()
             kept_bytes = self._before.card.bytes - self.delta.dead_bytes
-        about = {"source": disk.as_text(source.path), "layout": source.words, "shards": self.why}
+        about = {"source": disk.as_text(source.path), "layout": source.words}
+        if shards or self._before is None:
+            about["shards"] = self.why
         if self._before is not None:
             about = dict(self._before.card.about, **about)
             about.pop("compressed", None)
@@ -302,7 +312,7 @@ def pack(
 
     readers: who reads the data set that is there; what they read is not removed.
     """
-    _refuse_inside(folder, source.path)
+    claiming.check_outside(folder, source.path)
     objection = claiming.find_objection(folder)
     if objection is not None:
         raise PackFailed(objection, is_refusal=True)
@@ -342,16 +352,6 @@ def _pack(
             before.close()
 
 
-def _refuse_inside(folder: bytes, source: bytes) -> None:
-    below = os.path.join(os.path.realpath(source), b"")
-    if os.path.join(os.path.realpath(folder), b"").startswith(below):
-        raise PackFailed(
-            "{} lies in {}, so its shards would be packed into themselves".format(
-                disk.as_text(folder), disk.as_text(source)
-            )
-        )
-
-
 def _finish(
     packing: Packing, folder: bytes, before: "Optional[Folder]", writer: Writer, readers: "claiming.Readers"
 ) -> Packed:
@@ -364,7 +364,7 @@ def _finish(
         lost = packing.delta.dead_files if packing.delta is not None else before.card.files
         claiming.check_loss(before, packing.source, lost)
     made = [one for one in writer.write_rest() if one.files or not _remove_shard(folder, one.name)]
-    if packing.delta is not None and before is not None and not (made or packing.delta.dead_files or packing.damaged):
+    if before is not None and not made and packing.keeps_card:
         return Packed(before.card, packing)
     card = packing.make_card(made)
     if not packing.settings.may_be_empty and not card.files:

@@ -5,6 +5,8 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,39 @@ def test_one_that_fails_says_why(site: Site, tmp_path: Path) -> None:
             find_send(session, "../../etc")
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small file system")
+def test_one_whose_own_notes_find_no_space_goes_on_to_its_end(site: Site, places: Places, tmp_path: Path) -> None:
+    _make_endless(tmp_path / "source", files=2)
+    with _mount_small(places.state), open_site(site) as session:
+        job = start(session, site, tmp_path / "source", "pets", SendOptions())
+        wait_until(lambda: find_send(session, job.id).done_bytes > 0, "bytes")
+        os.kill(job.pid, signal.SIGSTOP)
+        _fill(places.state / "rest")
+        os.kill(job.pid, signal.SIGCONT)
+        wait_until(lambda: find_send(session, job.id).state != "running", "the end")
+        ended = find_send(session, job.id)
+
+    assert (ended.state, ended.message) == ("done", f"2 files at {tmp_path / 'root'}/data/pets")
+    assert ended.done_bytes == ended.total_bytes
+
+
+@contextmanager
+def _mount_small(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], check=False).returncode:
+        pytest.skip("this machine cannot mount a small file system")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)  # its process may not be gone yet
+
+
+def _fill(path: Path) -> None:
+    with suppress(OSError), path.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
 def test_the_rate_is_that_of_late_and_forgets_what_was_there_before_a_cut() -> None:
     pace = Pace(100.0)
     assert pace.measure(100.0, 0) is None
@@ -152,9 +187,9 @@ def test_the_rate_is_that_of_late_and_forgets_what_was_there_before_a_cut() -> N
     assert rates[-1] == 500
 
 
-def _make_endless(source: Path) -> None:
+def _make_endless(source: Path, files: int = 8) -> None:
     """Gigabytes of holes: they take a while to send, and no room here."""
     source.mkdir()
-    for number in range(8):
+    for number in range(files):
         with (source / f"{number}.bin").open("wb") as file:
             file.truncate(1 << 29)

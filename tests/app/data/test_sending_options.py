@@ -47,6 +47,17 @@ def test_labels_and_words_for_the_card_are_sent(session: Session, site: Site, so
     assert card.about["licence"] == "CC0"
 
 
+def test_words_for_the_card_are_sent_where_no_file_has_changed(session: Session, site: Site, source: Path) -> None:
+    send(session, site, source, "pets")
+    options = SendOptions(about={"licence": "MIT"})
+
+    sent = send(session, site, source, "pets", options=options)
+
+    assert (sent.is_unchanged, sent.new_files, sent.removed_files, sent.sent_bytes) == (False, 0, 0, 0)
+    assert load_card(bytes(Path(sent.path))).about["licence"] == "MIT"
+    assert send(session, site, source, "pets", options=options).is_unchanged
+
+
 def test_links_to_folders_are_followed_when_asked(session: Session, site: Site, source: Path, tmp_path: Path) -> None:
     make_files(tmp_path / "elsewhere", count=2)
     (source / "birds").symlink_to(tmp_path / "elsewhere" / "cats")

@@ -8,6 +8,7 @@ import pytest
 from tests.app.transfers import make_files, make_local_site, make_ssh_site, open_site
 from tests.conftest import Places
 from tests.shards.sets import pack_small
+from windlass.app.data.send_commands import make_pack_command
 from windlass.app.data.sending import SendOptions, send
 from windlass.app.data.sending_estimate import Estimate, keep_rate, make_offers
 from windlass.app.data.sending_otherwise import plan_carrying
@@ -71,6 +72,18 @@ def test_what_is_offered_asks_for_all_that_was_asked_for(site: Site, pets: Path)
     assert background.command == f"{start} --streams 3 --anew --replace {PACKING} --background"
     assert globus.command == f"{start} --anew {PACKING} --with globus"
     assert rsync.command == f"{start} --anew {PACKING} --with rsync"
+
+
+def test_a_name_with_a_dash_is_no_option_in_what_is_offered(
+    site: Site, pets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pets.parent)
+    pets.rename("-n")
+
+    _, background, _ = make_offers(site, Path("-n"), "pets", SendOptions())
+
+    assert background.command == "windlass data send ./-n --name pets --on hpc --background"
+    assert make_pack_command("-n", "-n packed", SendOptions()) == "windlass data pack ./-n './-n packed'"
 
 
 def test_only_ways_are_offered_that_carry_it(site: Site, pets: Path) -> None:

@@ -95,6 +95,19 @@ def test_rsync_is_given_a_path_without_variables(login: Sshd, config: Path, sour
     assert "$" not in argv[-1]
 
 
+@pytest.mark.parametrize("name", ["a:b", "-n"])
+def test_rsync_takes_no_name_for_a_host_or_an_option(
+    login: Sshd, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).mkdir()
+
+    with open_site(make_ssh_site(tmp_path / "root")) as session:
+        argv = make_rsync(session, make_ssh_site(tmp_path / "root"), Path(name), "/far/pets")
+
+    assert argv[-2] == f"{tmp_path}/{name}/"
+
+
 def test_in_two_hops_the_login_node_takes_it_on_and_the_landing_place_is_removed(
     login: Sshd, transfer: Sshd, config: Path, source: Path, tmp_path: Path
 ) -> None:

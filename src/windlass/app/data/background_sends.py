@@ -207,7 +207,7 @@ class _Writer:
         self._pace = Pace(time.monotonic())
         self._last = 0.0
         self._now = Progress(pid=os.getpid())
-        self._save()
+        _save_progress(folder, self._now)
 
     def update(self, done: int, total: int) -> None:
         now = time.monotonic()
@@ -223,7 +223,12 @@ class _Writer:
         self._save()
 
     def _save(self) -> None:
-        _save_progress(self._folder, self._now)
+        """A disk that is full by now must not end what is sent to another."""
+        try:
+            _save_progress(self._folder, self._now)
+        except WindlassError:
+            with suppress(OSError):
+                _overwrite_progress(self._folder, self._now)
 
 
 def _load_progress(folder: Path) -> Progress:
@@ -235,6 +240,12 @@ def _load_progress(folder: Path) -> Progress:
 
 def _save_progress(folder: Path, progress: Progress) -> None:
     save_file(folder / _PROGRESS, msgspec.json.encode(progress), is_durable=False)
+
+
+def _overwrite_progress(folder: Path, progress: Progress) -> None:
+    """In place, which needs no space."""
+    with open(folder / _PROGRESS, "r+b", buffering=0) as file:
+        file.write(msgspec.json.encode(progress).ljust(os.fstat(file.fileno()).st_size))
 
 
 def _describe(sent: Sent) -> str:
@@ -343,7 +354,8 @@ def _is_held(folder: Path) -> bool:
 
 
 def _say(line: str) -> None:
-    print(time.strftime("%Y-%m-%d %H:%M:%S"), line, flush=True)
+    with suppress(OSError):  # its disk may be full
+        print(time.strftime("%Y-%m-%d %H:%M:%S"), line, flush=True)
 
 
 if __name__ == "__main__":

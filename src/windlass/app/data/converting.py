@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.core.shell import quote_path
 from windlass.core.toml.reading import nearest
 from windlass.edges.aside import PART, write_aside
 from windlass.edges.extras import make_extra_hint
@@ -108,7 +109,7 @@ def _find_source_format(path: Path, name: str | None) -> Format:
         raise ConvertError(
             f"{path} looks like none of the formats: {', '.join(FORMATS)}",
             details=("a folder of plain files is packed first",),
-            hint=f"windlass data pack {path}",
+            hint=f"windlass data pack {quote_path(path)}",
         )
     raise ConvertError(f"{path} is empty, or of no known format", hint=f"formats: {', '.join(FORMATS)}")
 

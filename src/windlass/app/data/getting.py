@@ -13,7 +13,7 @@ from windlass.app.data.sets import find_set
 from windlass.app.data.targets import Again, check_extract_target, check_set_target
 from windlass.app.data.working import translate
 from windlass.app.session import Session
-from windlass.core.shell import quote
+from windlass.core.shell import quote, quote_path
 from windlass.core.site import Site
 from windlass.edges.downloads import PARTS, Part, Target, Wanted
 from windlass.edges.files import save_file
@@ -74,7 +74,7 @@ def _get_from(
 
 def _make_again(what: str, site: Site) -> Again:
     """The same command with another target."""
-    return lambda to: f"windlass data get {quote(what)} {quote(str(to))} --on {site.name}"
+    return lambda to: f"windlass data get {quote(what)} {quote_path(to)} --on {site.name}"
 
 
 # ---- a data set
@@ -110,7 +110,7 @@ class _Into:
                 raise DataFailed(
                     f"not all files could be written to {self.to}: {left_out[0]}",
                     details=left_out[1:],
-                    hint=f"all of them are in the packed copy: windlass data extract {quote(str(self.folder))} FOLDER",
+                    hint=f"all of them are in the packed copy: windlass data extract {quote_path(self.folder)} FOLDER",
                     done=f"{done.files + done.kept} files are in {self.to}",
                 )
             shutil.rmtree(self.folder)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from windlass.app.data.sets import KnownSet, find_set
 from windlass.app.session import Session
+from windlass.core.shell import quote_path
 from windlass.core.site import Site
 from windlass.edges.host import Request, expect
 from windlass.errors import DataDamaged, DataNotFound
@@ -43,7 +44,7 @@ def load_info(path: Path) -> SetInfo:
         card = load_card(os.fsencode(path))
     except CardDamaged as problem:
         there = is_packed(os.fsencode(path))
-        hint = f"windlass data verify {path}" if there else f"windlass data pack {path} TARGET"
+        hint = f"windlass data verify {quote_path(path)}" if there else f"windlass data pack {quote_path(path)} TARGET"
         raise (DataDamaged if there else DataNotFound)(str(problem), hint=hint) from problem
     except OSError as problem:
         raise DataNotFound(f"{path} cannot be read: {(problem.strerror or str(problem)).lower()}") from problem

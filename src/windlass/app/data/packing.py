@@ -15,7 +15,7 @@ from windlass.app.data.sets import find_users
 from windlass.app.data.targets import suggest
 from windlass.app.data.working import Progress, in_bytes, say_nothing, translate, work_there
 from windlass.app.session import Session
-from windlass.core.shell import quote
+from windlass.core.shell import quote, quote_path
 from windlass.core.site import Site
 from windlass.edges.host import Json
 from windlass.edges.site_work import fetch_paths, fetch_root
@@ -78,7 +78,7 @@ def pack_here(source: Path, target: Path, options: PackOptions, progress: Progre
     with translate("nothing was written"):
         opened = _open_source(source, options)
     goes_on = f"what is packed stays in {target}, and the same command goes on with it"
-    again = f"windlass data pack {quote(str(source))} {quote(str(target))}"
+    again = f"windlass data pack {quote_path(source)} {quote_path(target)}"
     with _tell_nothing_written(target), translate(goes_on, again=again):
         target.parent.mkdir(parents=True, exist_ok=True)
         packed = pack(opened, os.fsencode(target), _make_settings(options, target.name), progress=in_bytes(progress))
@@ -237,5 +237,5 @@ def _refuse_other(source: Path, target: Path) -> None:
         raise UsageError(f"{target} lies in {source}, which is to be packed", hint="name a folder outside of it")
     objection = find_objection(os.fsencode(target))
     if objection is not None:
-        hint = f"windlass data pack {quote(str(source))} {quote(str(suggest(target)))}"
+        hint = f"windlass data pack {quote_path(source)} {quote_path(suggest(target))}"
         raise UsageError(objection, hint=hint, done="nothing was written")

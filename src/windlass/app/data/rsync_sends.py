@@ -28,6 +28,6 @@ def make_rsync(session: Session, site: Site, source: Path, path: str) -> list[st
         "--info=progress2",
         "--mkpath",
         f"--rsh={' '.join(map(quote, ssh))}",
-        f"{source}{slash}",
+        f"{source.absolute()}{slash}",  # `a:b` would be a host, and `-n` an option
         f"{host}:{expand_path(session, site, path)}/",
     ]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from windlass.core.shell import quote_all
+from windlass.core.shell import quote, quote_all, quote_path
 from windlass.core.site import Site
 
 if TYPE_CHECKING:
@@ -14,17 +14,18 @@ _MB = 1 << 20
 
 
 def make_send_command(site: Site, source: Path, name: str, options: "SendOptions", *more: str) -> str:
-    words = ["windlass", "data", "send", str(source), "--name", name, "--on", site.name]
+    words = ["--name", name, "--on", site.name]
     if options.to:
         words += ["--to", options.to]
     if options.streams:
         words += ["--streams", str(options.streams)]
     words += [option for option, is_asked in (("--anew", options.anew), ("--replace", options.replace)) if is_asked]
-    return quote_all([*words, *list_packing_words(options), *more])
+    return f"windlass data send {quote_path(source)} {quote_all([*words, *list_packing_words(options), *more])}"
 
 
 def make_pack_command(source: str, target: str, wishes: "Wishes") -> str:
-    return quote_all(["windlass", "data", "pack", source, target, *list_packing_words(wishes)])
+    places = quote_path(source), quote_path(target)
+    return " ".join(("windlass data pack", *places, *map(quote, list_packing_words(wishes))))
 
 
 def make_pack_there_command(site: Site, path: str, name: str, options: "SendOptions") -> str:

@@ -20,7 +20,7 @@ from windlass.app.data.sending_streams import Progress, Sender
 from windlass.app.data.sending_ways import GOES_ON, Way, open_way
 from windlass.app.data.sets import find_set, find_users, register_set
 from windlass.app.session import Session
-from windlass.core.shell import quote
+from windlass.core.shell import quote, quote_path
 from windlass.core.site import Site
 from windlass.core.units import format_bytes
 from windlass.edges.data_known import KnownSet
@@ -186,7 +186,7 @@ class _Sending:
         to = f" --to {quote(self._options.to)}" if self._options.to else ""
         return DataDamaged(
             f"{name} at {self._site.name} is not whole, and cannot be added to: {what}",
-            hint=f"windlass data send {quote(str(source))} --name {name}{to} --anew --on {self._site.name}",
+            hint=f"windlass data send {quote_path(source)} --name {name}{to} --anew --on {self._site.name}",
             done="nothing was sent",
         )
 
@@ -213,7 +213,7 @@ class _Sending:
         theirs = there.about.get("source")
         if theirs in (None, shipment.source) or shipment.lost_files <= there.files * _MOST_LOST:
             return
-        command = f"windlass data send {quote(str(source))}"
+        command = f"windlass data send {quote_path(source)}"
         raise UsageError(
             f"{name} at {self._site.name} came from {theirs}, and {shipment.lost_files:,} of its {there.files:,} files "
             f"would be replaced or removed by those of {shipment.source}",

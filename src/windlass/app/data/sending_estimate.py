@@ -1,6 +1,7 @@
 """How long a sending will take, by what this way moved lately, and what else could be done when that is long."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from windlass.app.data.sending_otherwise import find_obstacle
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.core.units import format_bytes, format_human_duration
+from windlass.errors import DiskFull, StoreError
 
 if TYPE_CHECKING:
     from windlass.app.data.sending import SendOptions
@@ -73,8 +75,10 @@ def make_estimate(
 
 
 def keep_rate(session: Session, site: Site, host: str, sent_bytes: int, seconds: float) -> None:
-    """Learned from what really travelled, where it was enough to tell."""
-    if sent_bytes >= _LEARN_BYTES and seconds > 0:
+    """Learned from what really travelled, where it was enough to tell. A full disk here must not end a sending."""
+    if sent_bytes < _LEARN_BYTES or seconds <= 0:
+        return
+    with suppress(StoreError, DiskFull):
         session.store.keep(_make_key(site, host), Rate(bytes_s=sent_bytes / seconds))
 
 

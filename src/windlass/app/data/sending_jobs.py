@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from windlass.core.shell import quote
+from windlass.core.shell import quote_path
 from windlass.edges.host import Json
 from windlass.errors import DataDamaged, UsageError, WindlassError
 from windlass_job.shards.card import Card, CardDamaged, Shard, find_gap, is_packed, list_others, load_card
@@ -175,8 +175,8 @@ def _plan_loose(
             about=dict(wishes.about),
         )
         packing = plan_packing(_open_source(source, wishes), settings, before=before)
-    except (ValueError, OSError) as problem:  # the shards' own errors are ValueErrors with words for people
-        raise UsageError(f"{source} cannot be packed: {problem}", done="nothing was sent") from problem
+    except (ValueError, OSError) as problem:
+        raise make_unpackable(source, problem) from problem
     if not packing.count_alive():
         why = ": " + "; ".join(packing.told.make_lines()) if packing.told.counts else ""
         raise UsageError(f"{source} holds no files that can be packed{why}", done="nothing was sent")
@@ -216,6 +216,14 @@ def _plan_loose(
         source=os.fsdecode(packing.source.path),
         lost_files=packing.delta.dead_files if packing.delta else there.files if there is not None else 0,
     )
+
+
+def make_unpackable(source: Path, problem: ValueError | OSError) -> UsageError:
+    """The shards' own errors are ValueErrors with words for people."""
+    words = str(problem)
+    if isinstance(problem, OSError) and problem.filename is not None:
+        words = f"{os.fsdecode(problem.filename)}: {(problem.strerror or words).lower()}"
+    return UsageError(f"{source} cannot be packed: {words}", done="nothing was sent")
 
 
 def _open_source(source: Path, wishes: Wishes) -> Any:
@@ -282,7 +290,7 @@ class _PackedJob:
 
 
 def _make_damaged(folder: Path, what: str, *, done: str) -> DataDamaged:
-    hint = f"windlass data pack SOURCE {quote(str(folder))} --verify   # SOURCE: what it was packed from"
+    hint = f"windlass data pack SOURCE {quote_path(folder)} --verify   # SOURCE: what it was packed from"
     return DataDamaged(f"{folder} itself is damaged: {what}", hint=hint, done=done)
 
 

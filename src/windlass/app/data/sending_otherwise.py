@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windlass.app.data.send_commands import make_pack_command, make_pack_there_command
-from windlass.app.data.sending_jobs import goes_as_it_is, refuse_wishes
+from windlass.app.data.sending_jobs import goes_as_it_is, make_unpackable, refuse_wishes
 from windlass.app.data.targets import suggest
-from windlass.core.shell import quote
+from windlass.core.shell import quote, quote_path
 from windlass.core.site import Site
 from windlass.errors import UsageError
 from windlass_job import wire
@@ -38,7 +38,7 @@ def plan_carrying(site: Site, source: Path, name: str, options: "SendOptions", w
         raise UsageError(
             f"{obstacle}, and --with {way} carries {source} as it is",
             hint=f"{make_pack_command(str(source), str(packed), options)}\n"
-            f"then: windlass data send {quote(str(packed))} --name {name} --on {site.name} --with {way}",
+            f"then: windlass data send {quote_path(packed)} --name {name} --on {site.name} --with {way}",
             done="nothing was sent",
         )
     path = options.to or f"{site.root}/{_PLAIN}/{name}"
@@ -64,8 +64,8 @@ def _find_kind(source: Path, options: "SendOptions") -> str:
         kind = guess_kind(path) if options.kind == "auto" else options.kind
         if kind == "folder":
             choose_source(path, kind)  # raises where the site could not pack it either
-    except (ValueError, OSError) as problem:  # the shards' own errors are ValueErrors with words for people
-        raise UsageError(f"{source} cannot be packed: {problem}", done="nothing was sent") from problem
+    except (ValueError, OSError) as problem:
+        raise make_unpackable(source, problem) from problem
     return kind
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from windlass.app.data.sets import find_set
 from windlass.app.data.working import Progress, say_nothing, translate, work_there
 from windlass.app.session import Session
-from windlass.core.shell import quote
+from windlass.core.shell import quote, quote_path
 from windlass.core.site import Site
 from windlass.edges.host import Json
 from windlass.edges.site_work import fetch_root
@@ -141,7 +141,7 @@ def sample_there(session: Session, site: Site, path: str, sampling: Sampling) ->
 def _load_packed(path: Path) -> Card:
     """Its card; plain files are told from a data set that is damaged."""
     if path.exists() and not is_packed(os.fsencode(path)):
-        raise make_not_packed(str(path), f"windlass data pack {quote(str(path))} {quote(f'{path}-packed')}")
+        raise make_not_packed(str(path), _make_pack_command(str(path)))
     return load_card(os.fsencode(path))
 
 
@@ -151,12 +151,16 @@ def find_packed(session: Session, site: Site, what: str) -> str:
         known = find_set(session, site, what).set
     except DataNotFound:
         if Path(what).exists():
-            raise make_not_packed(what, f"windlass data pack {quote(what)} {quote(f'{what}-packed')}") from None
+            raise make_not_packed(what, _make_pack_command(what)) from None
         raise
     if known.kind in ("folder", "file"):
         command = f"windlass data pack {quote(known.path)} --name {PurePosixPath(known.path).name}-packed"
         raise make_not_packed(f"{what} ({known.path} at {site.name})", f"{command} --on {site.name}")
     return known.path
+
+
+def _make_pack_command(path: str) -> str:
+    return f"windlass data pack {quote_path(path)} {quote_path(f'{path}-packed')}"
 
 
 def make_not_packed(what: str, hint: str) -> DataNotFound:

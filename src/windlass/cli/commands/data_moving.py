@@ -11,6 +11,7 @@ from windlass.cli.commands.data_sends import globus_login, send_otherwise, sends
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output
 from windlass.cli.progress import Progress
+from windlass.core.shell import quote_path
 from windlass.core.toml.writing import format_key
 from windlass.errors import ExitCode, Interrupted, UsageError
 
@@ -93,7 +94,7 @@ def pack(
         return judge_told(output, packed.told, source, packed.path)
     show_packed(output, packed)
     code = judge_told(output, packed.told, source, packed.path)
-    output.tell(f"next: windlass data send {into} --name {options.name or into.name} --on SITE")
+    output.tell(f"next: windlass data send {quote_path(into)} --name {options.name or into.name} --on SITE")
     return code
 
 
