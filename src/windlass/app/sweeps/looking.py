@@ -16,6 +16,7 @@ from windlass.core.sweep.measures import MeasureReader
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.trials import Trial, TrialState
 from windlass.core.sweep.values import Value
+from windlass.core.sweep.wish import Sweep
 from windlass.edges.host import Request, expect
 from windlass.edges.sweep_files import save_seen
 from windlass.errors import RunFolderGone, UsageError
@@ -130,17 +131,11 @@ def look_at_sweep(session: Session, record: RunRecord) -> SweepSeen:
     return make_seen(reader, reader.look())
 
 
-def make_seen(
-    reader: SweepReader, trials: tuple[Trial, ...], *, by_optuna: dict[str, float] | None = None
-) -> SweepSeen:
-    """Kept on this laptop too, for the dashboard. by_optuna: what its study says of each name's weight."""
+def make_seen(reader: SweepReader, trials: tuple[Trial, ...]) -> SweepSeen:
+    """Kept on this laptop too, for the dashboard."""
     assert reader.card is not None
     assert reader.measures is not None
-    shares, measure = by_optuna or measure_importance(trials), OWN_MEASURE
-    if by_optuna:
-        from windlass.edges.study import describe_importance  # imports the library, which takes half a second
-
-        measure = describe_importance()
+    shares, measure = _measure_importance(reader.card.sweep, trials)
     seen = SweepSeen(
         sweep_id=reader.record.run_id,
         site=reader.record.site,
@@ -148,8 +143,20 @@ def make_seen(
         trials=trials,
         asked=reader.session.clock(),
         importance=tuple(sorted(shares.items(), key=lambda pair: -pair[1])),
-        importance_by=measure if shares else "",
+        importance_by=measure,
         told=tuple(sorted(reader.measures.names)),
     )
     save_seen(reader.session.folders, seen)
     return seen
+
+
+def _measure_importance(sweep: Sweep, trials: tuple[Trial, ...]) -> tuple[dict[str, float], str]:
+    """With the measure's name: Optuna's own of a search, where this machine has it."""
+    if sweep.learns:
+        from windlass.edges.study_importance import measure_by_optuna  # imports the library, which takes half a second
+
+        shares, measure = measure_by_optuna(sweep, trials)
+        if shares:
+            return shares, measure
+    shares = measure_importance(trials)
+    return shares, OWN_MEASURE if shares else ""
