@@ -89,6 +89,10 @@ def test_to_a_farm_that_was_cancelled_nothing_is_added_in_silence(windlass: Wind
     assert refused.returncode == 2
     assert "is closed: it was cancelled" in refused.stderr
     assert "windlass farm resume" in refused.stderr
+    explained = windlass("explain", "last")
+    assert "D103" in explained.stdout
+    assert "windlass farm resume" in explained.stdout
+    assert "windlass resume" not in explained.stdout
 
 
 def test_a_farm_whose_folder_is_gone_is_cancelled_all_the_same(windlass: Windlass) -> None:

@@ -47,6 +47,8 @@ def test_a_sweep_from_its_first_word_to_its_pictures(project: Path) -> None:
     run(project, "sweep", "show", "last", "--picture", "p.svg", "--history", "h.svg")
     assert (project / "p.svg").read_text().startswith("<svg")
     assert (project / "h.svg").read_text().startswith("<svg")
+    name = shown["id"]
+    assert run(project, "explain", name).stdout.endswith(f"windlass sweep show {name}\n")
     assert "no name of a picture" in run(project, "sweep", "show", "last", "--picture", "p.gif", code=2).stderr
 
 

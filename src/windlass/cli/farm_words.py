@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from windlass.app.record_words import format_ago, format_clock
 from windlass.cli.output import make_printable
+from windlass.core.farm.kinds import TaskKind, list_commands_of_failed
 from windlass.core.farm.results import FailureGroup, Outcome, Pace, format_tasks
 from windlass.core.farm.rows import Task
 from windlass.core.farm.values import FarmStatus
@@ -95,15 +96,14 @@ def format_failures(groups: Sequence[FailureGroup], farm_id: str, *, most: int =
     return lines
 
 
-def format_failed(status: FarmStatus, groups: Sequence[FailureGroup]) -> list[str]:
+def format_failed(status: FarmStatus, groups: Sequence[FailureGroup], kind: TaskKind | None = None) -> list[str]:
     """What failed for good, and the commands for it; nothing where nothing did."""
     if not status.failed:
         return []
     return [
         f"{status.failed} of {_count(status.total, 'task')} failed:",
         *format_failures(groups, status.farm_id),
-        f"try: windlass farm results {status.farm_id} --failed",
-        f"try: windlass farm retry {status.farm_id}",
+        *(f"try: {one}" for one in list_commands_of_failed(kind, status.farm_id, is_closed=status.is_closed)),
     ]
 
 

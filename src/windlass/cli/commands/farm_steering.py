@@ -69,10 +69,7 @@ def cancel(output: Output, /, farm: str) -> None:
         output.tell(f"the folder of farm {lead.run_id} is gone; forget it with: windlass rm {lead.run_id}")
         return
     is_open = "" if status.is_closed else "not "
-    output.tell(
-        f"farm {lead.run_id} is {is_open}closed: {format_counts(status)}; "
-        f"go on with: windlass farm resume {lead.run_id}"
-    )
+    output.tell(f"farm {lead.run_id} is {is_open}closed: {format_counts(status)}; go on with: {lead.again}")
 
 
 @click.command("resume")
