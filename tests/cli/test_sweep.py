@@ -52,6 +52,16 @@ def test_a_sweep_from_its_first_word_to_its_pictures(project: Path) -> None:
     assert "no name of a picture" in run(project, "sweep", "show", "last", "--picture", "p.gif", code=2).stderr
 
 
+def test_a_sweep_of_nothing_says_how_one_is_written(tmp_path: Path, places: Places) -> None:
+    (tmp_path / "empty").mkdir()
+
+    told = run(tmp_path / "empty", "sweep", code=2).stderr
+
+    assert "there is nothing to try" in told
+    assert 'windlass sweep "python train.py --lr {lr}" lr=0.1,0.01' in told
+    assert "windlass init" not in told
+
+
 def test_a_plan_says_how_many_trials_there_are_and_sends_nothing(project: Path) -> None:
     told = run(project, "sweep", COMMAND, "x=2,1,3", "kind=e0", "--pattern", "loss=(.*)", "--plan").stderr
 
