@@ -48,6 +48,8 @@ def test_a_sweep_from_its_first_word_to_its_pictures(project: Path) -> None:
     assert (project / "p.svg").read_text().startswith("<svg")
     assert (project / "h.svg").read_text().startswith("<svg")
     name = shown["id"]
+    run(project, "run", "--detach")
+    assert json.loads(run(project, "sweep", "show", "--json").stdout)["sweep"]["id"] == name
     assert run(project, "explain", name).stdout.endswith(f"windlass sweep show {name}\n")
     assert "no name of a picture" in run(project, "sweep", "show", "last", "--picture", "p.gif", code=2).stderr
 
@@ -116,6 +118,10 @@ def test_a_run_that_is_no_sweep_says_so(project: Path, verb: str) -> None:
 
     assert "is no sweep" in told
     assert "try: windlass sweep " in told
+
+
+def test_the_help_says_where_all_options_are(project: Path) -> None:
+    assert "windlass sweep run --help" in run(project, "sweep", "--help").stdout
 
 
 def test_a_search_is_not_resumed_and_left_alone(project: Path) -> None:

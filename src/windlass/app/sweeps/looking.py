@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from windlass.app.farms.asking import ask_farm, find_lead
 from windlass.app.farms.looking import START, load_results, load_tasks
 from windlass.app.session import Session
+from windlass.core.farm.kinds import TaskKind
 from windlass.core.farm.values import FarmStatus, TaskResult, TaskState, read_status
 from windlass.core.record import RunRecord
 from windlass.core.sweep.attempts import is_newer, runs_again
@@ -18,10 +19,12 @@ from windlass.core.sweep.trials import Trial, TrialState
 from windlass.core.sweep.values import Value
 from windlass.core.sweep.wish import Sweep
 from windlass.edges.host import Request, expect
+from windlass.edges.store import LATEST
 from windlass.edges.sweep_files import save_seen
 from windlass.errors import RunFolderGone, UsageError
 from windlass_job import wire
 
+_MOST_LOOKED_THROUGH = 1000  # runs
 _MOST_AT_ONCE = 8 << 20  # bytes of one file
 _STATES = {
     TaskState.DONE: TrialState.DONE,
@@ -117,8 +120,11 @@ class SweepReader:
 
 
 def find_sweep(session: Session, run_id: str) -> RunRecord:
-    """The run whose folder holds its trials."""
+    """The run whose folder holds its trials; `last` is the newest sweep, whatever was started behind it."""
     record = session.store.load(run_id)
+    if run_id in LATEST and record.task_kind is not TaskKind.TRIALS:
+        heads = session.store.heads(limit=_MOST_LOOKED_THROUGH)
+        record = next((one for one in heads if one.task_kind is TaskKind.TRIALS), record)
     if record.farm is None:
         raise UsageError(
             f"run {record.run_id} is no sweep", hint='windlass sweep "python train.py --lr {lr}" lr=0.1,0.01 starts one'

@@ -51,7 +51,7 @@ def status(output: Output, /, farm: str) -> None:
         output.show("")
         output.show_table(farm_words.RUNNING_HEAD, rows)
     output.show("")
-    output.show_table(farm_words.PILOTS_HEAD, farm_words.make_pilot_rows(seen.status, seen.pilots))
+    output.show_table(*farm_words.make_pilot_table(seen.status, seen.pilots))
     for line in farm_words.format_cuts(seen.status, seen.pilot_s):
         output.show(line)
     if groups:

@@ -33,6 +33,7 @@ def retry(output: Output, /, farm: str, chosen: str | None) -> None:
     output.tell(f"{len(again)} of farm {lead.run_id} run again: {format_tasks(again)}")
     for one in pilots:
         output.tell(f"{'submitted':<10} pilot {one.run_id}, job {one.job_id}")
+    output.tell(f"next: windlass wait {lead.run_id}")
 
 
 def _read_numbers(text: str | None) -> list[int] | None:

@@ -35,6 +35,8 @@ class DefaultGroup(click.Group):
 def command() -> None:
     """Try many values of a command in a few jobs, and find the best.
 
+    How many, by which method, when hopeless ones are stopped, and all else: windlass sweep run --help.
+
     \b
     Examples:
       windlass sweep "python train.py --lr {lr}" lr=log:1e-5..1e-1/5 depth=2,4,8
