@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,9 @@ def test_a_story_of_a_farm(windlass: Windlass, project: Path) -> None:
     assert [one["value"] for one in rows] == [str(number) for number in range(1, 13)]
     assert {one["value"] for one in rows if one["state"] == "failed"} == {"5", "10"}
     assert rows[4]["last_line"] == "seed 5 is bad"
+    assert datetime.fromisoformat(rows[0]["start"]).tzinfo is not None
+    assert "AT ONCE" not in shown.stdout
+    assert "TRIES FAILED" in shown.stdout
     name = json.loads(windlass("ps", "--json").stdout)["runs"][0]["run_id"]
     explained = windlass("explain").stdout
     assert "2 of 12 tasks failed:" in explained
@@ -52,6 +56,7 @@ def test_a_story_of_a_farm(windlass: Windlass, project: Path) -> None:
     again = windlass("farm", "retry", "--tasks", "4")
     assert "1 of farm" in again.stderr
     assert "submitted  pilot" in again.stderr
+    assert f"next: windlass wait {name}" in again.stderr
     followed = windlass("farm", "resume")
     assert "10 of 12 tasks done, 2 failed" in followed.stderr
     listed = windlass("ps").stdout.splitlines()
@@ -89,6 +94,10 @@ def test_to_a_farm_that_was_cancelled_nothing_is_added_in_silence(windlass: Wind
     assert refused.returncode == 2
     assert "is closed: it was cancelled" in refused.stderr
     assert "windlass farm resume" in refused.stderr
+    explained = windlass("explain", "last")
+    assert "D103" in explained.stdout
+    assert "windlass farm resume" in explained.stdout
+    assert "windlass resume" not in explained.stdout
 
 
 def test_a_farm_whose_folder_is_gone_is_cancelled_all_the_same(windlass: Windlass) -> None:

@@ -47,7 +47,21 @@ def test_a_sweep_from_its_first_word_to_its_pictures(project: Path) -> None:
     run(project, "sweep", "show", "last", "--picture", "p.svg", "--history", "h.svg")
     assert (project / "p.svg").read_text().startswith("<svg")
     assert (project / "h.svg").read_text().startswith("<svg")
+    name = shown["id"]
+    run(project, "run", "--detach")
+    assert json.loads(run(project, "sweep", "show", "--json").stdout)["sweep"]["id"] == name
+    assert run(project, "explain", name).stdout.endswith(f"windlass sweep show {name}\n")
     assert "no name of a picture" in run(project, "sweep", "show", "last", "--picture", "p.gif", code=2).stderr
+
+
+def test_a_sweep_of_nothing_says_how_one_is_written(tmp_path: Path, places: Places) -> None:
+    (tmp_path / "empty").mkdir()
+
+    told = run(tmp_path / "empty", "sweep", code=2).stderr
+
+    assert "there is nothing to try" in told
+    assert 'windlass sweep "python train.py --lr {lr}" lr=0.1,0.01' in told
+    assert "windlass init" not in told
 
 
 def test_a_plan_says_how_many_trials_there_are_and_sends_nothing(project: Path) -> None:
@@ -104,6 +118,10 @@ def test_a_run_that_is_no_sweep_says_so(project: Path, verb: str) -> None:
 
     assert "is no sweep" in told
     assert "try: windlass sweep " in told
+
+
+def test_the_help_says_where_all_options_are(project: Path) -> None:
+    assert "windlass sweep run --help" in run(project, "sweep", "--help").stdout
 
 
 def test_a_search_is_not_resumed_and_left_alone(project: Path) -> None:

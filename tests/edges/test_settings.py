@@ -134,10 +134,17 @@ def test_problems_from_everywhere_look_like_this(tmp_path: Path, project: Path, 
 
 def test_nothing_to_run_says_how_to_begin(project: Path, environ: dict[str, str]) -> None:
     assert refuse(project, environ) == (
-        "error[E102]: windlass.toml has 1 problem\n"
-        '  windlass.toml  run.command   missing; write what starts your training: command = "python train.py"\n'
+        "error[E102]: there is no windlass.toml in this folder or above it\n"
         "hint: windlass init writes a windlass.toml for this folder"
     )
+
+
+def test_what_else_is_wrong_is_told_where_there_is_no_run_file_too(project: Path, environ: dict[str, str]) -> None:
+    shown = refuse(project, environ, flags=(Flag(key="resources.nodes", value="0", option="--nodes"),))
+
+    assert "must be at least 1" in shown
+    assert "run.command" in shown
+    assert "windlass init" in shown
 
 
 def test_a_wrong_flag_is_no_fault_of_the_file(project: Path, environ: dict[str, str]) -> None:

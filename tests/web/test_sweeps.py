@@ -26,6 +26,18 @@ def test_a_sweep_shows_its_best_its_failures_and_its_trials_linked(guest: House)
     assert "log:1e-05..0.1" in text
 
 
+def test_the_page_of_a_sweeps_run_leads_to_its_trials(guest: House) -> None:
+    guest.add(make_run(SWEEP, farm=SWEEP), make_run("second", farm=SWEEP), make_run("other", farm="other"))
+    link = f'<a href="/sweeps/{SWEEP}">Trials</a>'
+    assert link not in guest.get(f"/runs/{SWEEP}").text, "nobody has looked at it from here"
+
+    save_seen(guest.session.folders, make_sweep(1.0))
+
+    assert link in guest.get(f"/runs/{SWEEP}").text
+    assert link in guest.get("/runs/second").text
+    assert "Trials</a>" not in guest.get("/runs/other").text
+
+
 def test_a_long_table_says_what_it_leaves_out(guest: House) -> None:
     seen = make_sweep(1.0)
     many = tuple(replace(seen.trials[1], number=number, last_line="") for number in range(1250))

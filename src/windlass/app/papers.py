@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from windlass import __version__
 from windlass.core.chain import list_submissions
 from windlass.core.codec import to_json
+from windlass.core.farm.kinds import TaskKind
 from windlass.core.job import make_script
 from windlass.core.plan import Plan
 from windlass.core.record import RunRecord
@@ -26,6 +27,7 @@ class Laid:
     blobs: tuple[Json, ...] = ()
     payload: bytes = b""
     farm: str | None = None  # whose pilot this run is
+    task_kind: TaskKind | None = None
 
 
 NOTHING_MORE = Laid()

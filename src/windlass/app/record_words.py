@@ -33,7 +33,7 @@ def format_outlook(record: RunRecord) -> str:
     if record.missing_links:
         links = "1 more link" if record.missing_links == 1 else f"{record.missing_links} more links"
         then = "" if record.state.is_final else "when these are used, "
-        return f"needs {links}: {then}windlass resume {record.run_id}{_in_brackets(format_progress(record))}"
+        return f"needs {links}: {then}{record.again}{_in_brackets(format_progress(record))}"
     if record.expected_end is None:
         return format_progress(record) if record.state is RunState.RUNNING else ""
     # How long a later link waits in the queue nobody knows.

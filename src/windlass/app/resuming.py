@@ -28,7 +28,7 @@ from windlass_job import wire
 def refuse_farm(record: RunRecord) -> None:
     """One of its pilots alone is not what is meant."""
     if record.farm is not None:
-        raise UsageError(f"run {record.run_id} works on a farm", hint=f"windlass farm resume {record.farm}")
+        raise UsageError(f"run {record.run_id} works on a farm", hint=record.again)
 
 
 def resume_run(

@@ -43,7 +43,7 @@ def start_run(
     def send() -> RunRecord:
         missing = send_most(session.host(planned.site), root, planned.snapshot, progress)
         laid = lay()
-        record = replace(created, farm=laid.farm)
+        record = replace(created, farm=laid.farm, task_kind=laid.task_kind)
         papers = _make_files(session, planned, record)
         return send_submission(session, record, _make_prepare(planned, missing, papers, laid))
 

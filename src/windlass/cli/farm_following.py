@@ -72,10 +72,10 @@ def _show_end(
 def tell_what_next(output: Output, lead: RunRecord, seen: FarmSeen) -> int:
     """The exit code too."""
     if seen.is_left_alone:
-        output.tell(f"no pilot is left for the rest: windlass farm resume {lead.run_id}")
+        output.tell(f"no pilot is left for the rest: {lead.again}")
         return int(ExitCode.JOB_FAILED)
     if seen.status.failed:
-        output.tell(f"again: windlass farm retry {lead.run_id}")
+        output.tell(f"again: {lead.command_of_failed}")
         return int(ExitCode.FAILED)
     output.tell(f"results: windlass farm results {lead.run_id}, windlass fetch {lead.run_id}")
     return int(ExitCode.OK)

@@ -1,10 +1,11 @@
 """A farm in words: where it stands, who works on it, what failed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from windlass.app.record_words import format_ago, format_clock
 from windlass.cli.output import make_printable
+from windlass.core.farm.kinds import TaskKind, list_commands_of_failed
 from windlass.core.farm.results import FailureGroup, Outcome, Pace, format_tasks
 from windlass.core.farm.rows import Task
 from windlass.core.farm.values import FarmStatus
@@ -12,7 +13,7 @@ from windlass.core.record import RunRecord
 from windlass.core.units import format_human_duration
 
 RUNNING_HEAD = ("TASK", "TRY", "NODE", "SINCE", "PILOT")
-PILOTS_HEAD = ("PILOT", "JOB", "STATE", "NODES", "AT ONCE", "DONE", "FAILED")
+PILOTS_HEAD = ("PILOT", "JOB", "STATE", "NODES", "AT ONCE", "DONE", "TRIES FAILED")
 RESULTS = (
     "task",
     "state",
@@ -64,7 +65,14 @@ def make_running_rows(status: FarmStatus, now: float) -> list[tuple[str, ...]]:
     ]
 
 
-def make_pilot_rows(status: FarmStatus, pilots: Sequence[RunRecord]) -> list[tuple[str, ...]]:
+def make_pilot_table(status: FarmStatus, pilots: Sequence[RunRecord]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows, without columns that nobody has anything in: of a farm that has ended none runs any more."""
+    rows = _make_pilot_rows(status, pilots)
+    used = [at for at in range(len(PILOTS_HEAD)) if any(row[at] for row in rows)]
+    return tuple(PILOTS_HEAD[at] for at in used), [tuple(row[at] for at in used) for row in rows]
+
+
+def _make_pilot_rows(status: FarmStatus, pilots: Sequence[RunRecord]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for record in pilots:
         own = [one for one in status.pilots if one.run_id == record.run_id]
@@ -74,7 +82,7 @@ def make_pilot_rows(status: FarmStatus, pilots: Sequence[RunRecord]) -> list[tup
                 record.run_id,
                 record.job_id or "",
                 record.state.value,
-                ",".join(sorted({one.node for one in live if one.node})),
+                ",".join(sorted({one.node for one in live or own if one.node})),
                 str(sum(one.slots for one in live)) if live else "",
                 str(sum(one.done for one in own)),
                 str(sum(one.failed for one in own)),
@@ -95,15 +103,14 @@ def format_failures(groups: Sequence[FailureGroup], farm_id: str, *, most: int =
     return lines
 
 
-def format_failed(status: FarmStatus, groups: Sequence[FailureGroup]) -> list[str]:
+def format_failed(status: FarmStatus, groups: Sequence[FailureGroup], kind: TaskKind | None = None) -> list[str]:
     """What failed for good, and the commands for it; nothing where nothing did."""
     if not status.failed:
         return []
     return [
         f"{status.failed} of {_count(status.total, 'task')} failed:",
         *format_failures(groups, status.farm_id),
-        f"try: windlass farm results {status.farm_id} --failed",
-        f"try: windlass farm retry {status.farm_id}",
+        *(f"try: {one}" for one in list_commands_of_failed(kind, status.farm_id, is_closed=status.is_closed)),
     ]
 
 
@@ -135,7 +142,7 @@ def make_result_row(outcome: Outcome | None, number: int, task: Task) -> dict[st
             "state": last.state.value,
             "code": last.code,
             "attempts": outcome.tries,
-            "start": round(last.start, 3),
+            "start": _format_moment(last.start),
             "seconds": round(last.seconds, 3),
             "cpu_s": last.cpu_s,
             "memory_mb": last.memory_mb,
@@ -143,6 +150,10 @@ def make_result_row(outcome: Outcome | None, number: int, task: Task) -> dict[st
             "last_line": last.last_line,
         }
     return row | {"command": task.command, "values": dict(task.values)}
+
+
+def _format_moment(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
 
 
 def flatten(row: Mapping[str, object], names: Sequence[str]) -> list[object]:

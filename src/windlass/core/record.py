@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from windlass.core.farm.kinds import TaskKind, list_commands_of_failed, tell_how_to_resume
 from windlass.core.notes import Note
 from windlass.core.size import Size
 from windlass.core.spending.limit import OwnLimit
@@ -90,6 +91,7 @@ class RunRecord:
     tasks_failed: int | None = None  # of the farm that it works on, as far as its pilot knew
     tasks_stopped: int | None = None  # of the same: trials that were hopeless, tasks that were not wanted any more
     farm: str | None = None  # whose tasks it runs: the run whose folder holds them, which may be this one
+    task_kind: TaskKind | None = None  # of that farm's tasks
     interrupted: str | None = None  # what ended an earlier link before its time: "link 2: preempted"
     notes: tuple[Note, ...] = ()  # what somebody wrote about it, the oldest first
 
@@ -97,6 +99,19 @@ class RunRecord:
     def leads_farm(self) -> bool:
         """It is listed for the whole farm."""
         return self.farm == self.run_id
+
+    @property
+    def again(self) -> str:
+        """What goes on with it, or with all of the farm that it works on."""
+        if self.farm is not None:
+            return tell_how_to_resume(self.task_kind, self.farm)
+        return f"windlass resume {self.run_id}"
+
+    @property
+    def command_of_failed(self) -> str:
+        """Of a farm: what to do about tasks that failed, in one line."""
+        is_closed = self.state is RunState.CANCELLED
+        return list_commands_of_failed(self.task_kind, self.farm or self.run_id, is_closed=is_closed)[-1]
 
     @property
     def root(self) -> str:

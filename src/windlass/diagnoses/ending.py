@@ -93,7 +93,7 @@ def budget_is_used_up(symptoms: Symptoms) -> Iterator[Diagnosis]:
     if record.state is not RunState.OUT_OF_BUDGET:
         return
     limit = next((one for one in record.limits if one.scope == "run"), None)
-    if record.over_budget is None and limit is not None:
+    if record.over_budget is None and limit is not None and record.farm is None:
         hint = f'{symptoms.again} --budget "{format_amount(2 * limit.hours, limit.unit)}"'
     else:
         hint = f"raise the limit under [budget], then {symptoms.again}"

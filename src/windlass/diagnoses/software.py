@@ -172,7 +172,7 @@ def python_error(symptoms: Symptoms) -> Iterator[Diagnosis]:
     if len(first.lines) < 2:
         return  # cut off: it does not tell what was raised
     whose = f"rank {first.rank}" if first.rank is not None else "the program"
-    again = symptoms.again if symptoms.is_foreign else f"{symptoms.again} --update-code"
+    again = symptoms.again if symptoms.is_foreign or symptoms.record.farm else f"{symptoms.again} --update-code"
     yield Diagnosis(
         code="D801",
         message=f"{whose} raised {first.exception}",

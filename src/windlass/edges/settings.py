@@ -21,6 +21,7 @@ RUN_FILE = "windlass.toml"
 USER_FILE = "config.toml"
 _NOT_SETTINGS = frozenset(value for name, value in vars(wire).items() if name.startswith("ENV_"))
 _MOST_SHOWN = 30
+_BEGIN = "windlass init writes a windlass.toml for this folder"
 _COMMAND = Flag(key="run.command", value="true")
 
 Located = tuple[str, Problem]
@@ -52,6 +53,8 @@ def load_run_spec(
     if not isinstance(spec, RunSpec):
         told = find_problems(merged.values)
         located += [(_find_place(merged, problem.path), problem) for problem in spec if problem not in told]
+    if _is_all_missing(project, located):
+        raise ConfigError(f"there is no {RUN_FILE} in this folder or above it", hint=_BEGIN)
     raise make_config_error(located, hint=_advise(project, located))
 
 
@@ -205,11 +208,20 @@ def _format_subject(problem: Problem) -> str:
     return problem.key if problem.value is None else f"{problem.key} = {problem.value}"
 
 
+def _is_all_missing(project: Path, located: Sequence[Located]) -> bool:
+    """No command, because there is no windlass.toml; what else is wrong would be told first."""
+    only = located[0][1] if len(located) == 1 else None
+    return only is not None and _is_command_missing(only) and not is_there(project / RUN_FILE)
+
+
 def _advise(project: Path, located: Sequence[Located]) -> str | None:
-    missing = any(problem.path == ("run", "command") and problem.value is None for _, problem in located)
-    if missing and not is_there(project / RUN_FILE):
-        return "windlass init writes a windlass.toml for this folder"
+    if any(_is_command_missing(problem) for _, problem in located) and not is_there(project / RUN_FILE):
+        return _BEGIN
     return None
+
+
+def _is_command_missing(problem: Problem) -> bool:
+    return problem.path == ("run", "command") and problem.value is None
 
 
 def _has(folder: Path, name: str) -> bool:

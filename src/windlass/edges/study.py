@@ -3,7 +3,6 @@
 The journal is a plain file that is only appended to; SQLite would be damaged on a shared file system.
 """
 
-import contextlib
 import math
 import pickle
 import random
@@ -54,7 +53,7 @@ class Study:
 
     def ask(self, space: Sequence[Dimension]) -> tuple[int, dict[str, Value]]:
         try:
-            trial = self._study.ask({one.name: self._make_distribution(one) for one in space})
+            trial = self._study.ask({one.name: make_distribution(self._optuna, one) for one in space})
         except ValueError as problem:
             raise UsageError(
                 f"Optuna cannot go on with these values: {problem}",
@@ -68,12 +67,12 @@ class Study:
         trial_id = self._find(number)
         missing = [one for one in space if one.name not in self._storage.get_trial(trial_id).params]
         for name, value in draw(missing, seed=seed, trial=number).items():
-            distribution = next(self._make_distribution(one) for one in missing if one.name == name)
+            distribution = next(make_distribution(self._optuna, one) for one in missing if one.name == name)
             self._storage.set_trial_param(trial_id, name, distribution.to_internal_repr(value), distribution)
 
     def add(self, trial: Trial, space: Sequence[Dimension], steps: Mapping[float, float]) -> None:
         """One that was asked for elsewhere, with the next number. steps: what it told; how it ended is told later."""
-        found = {one.name: self._make_distribution(_widen(one, trial.values[one.name])) for one in space}
+        found = {one.name: make_distribution(self._optuna, widen(one, trial.values[one.name])) for one in space}
         running = self._optuna.trial.TrialState.RUNNING
         self._study.add_trial(
             self._optuna.trial.create_trial(state=running, params=dict(trial.values), distributions=found)
@@ -117,24 +116,8 @@ class Study:
             else:
                 self._study.tell(number, state=states.FAIL, skip_if_finished=True)
 
-    def measure_importance(self) -> dict[str, float]:
-        """Empty where it cannot be said: too few trials, or the library that it needs is not there."""
-        with contextlib.suppress(ValueError, RuntimeError, ImportError), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = self._optuna.importance.get_param_importances(self._study)
-            return {name: float(share) for name, share in found.items()}
-        return {}
-
     def _find(self, number: int) -> int:
         return int(self._storage.get_trial_id_from_study_id_trial_number(self._id, number))
-
-    def _make_distribution(self, dimension: Dimension) -> Any:
-        made = self._optuna.distributions
-        if dimension.kind is Kind.CHOICES:
-            return made.CategoricalDistribution(dimension.choices)
-        if dimension.kind is Kind.INT:
-            return made.IntDistribution(int(dimension.low), int(dimension.high), log=dimension.is_log)
-        return made.FloatDistribution(dimension.low, dimension.high, log=dimension.is_log)
 
     def _load_sampler(self, sweep: Sweep, count: int) -> Any:
         """As it was after the last trial it chose. Another one must not draw again what was drawn at the beginning."""
@@ -166,7 +149,16 @@ class Study:
         return pruners.HyperbandPruner() if sweep.prune is Pruner.HYPERBAND else pruners.NopPruner()
 
 
-def _widen(dimension: Dimension, value: Value) -> Dimension:
+def make_distribution(optuna: Any, dimension: Dimension) -> Any:
+    made = optuna.distributions
+    if dimension.kind is Kind.CHOICES:
+        return made.CategoricalDistribution(dimension.choices)
+    if dimension.kind is Kind.INT:
+        return made.IntDistribution(int(dimension.low), int(dimension.high), log=dimension.is_log)
+    return made.FloatDistribution(dimension.low, dimension.high, log=dimension.is_log)
+
+
+def widen(dimension: Dimension, value: Value) -> Dimension:
     """A range that was another one when this value was drawn."""
     if dimension.kind is Kind.CHOICES:
         return dimension
@@ -186,12 +178,6 @@ def import_optuna() -> Any:
         raise ExtraMissing("this search needs Optuna", hint=make_extra_hint("sweep")) from problem
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
-
-
-def describe_importance() -> str:
-    """Which measure `measure_importance` is."""
-    optuna = import_optuna()
-    return f"{'PED-ANOVA' if int(optuna.__version__.split('.')[0]) >= 5 else 'fANOVA'} of Optuna {optuna.__version__}"
 
 
 def mend_journal(path: Path) -> None:

@@ -38,6 +38,11 @@ def load_seen(folders: Folders, sweep_id: str) -> SweepSeen | None:
         return None
 
 
+def is_seen(folders: Folders, sweep_id: str) -> bool:
+    """Whether it was looked at from here, without reading all of its trials."""
+    return (find_folder(folders) / f"{sweep_id}.json").is_file()
+
+
 def list_seen(folders: Folders) -> list[SweepSeen]:
     """The newest look first."""
     try:

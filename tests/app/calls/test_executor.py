@@ -17,12 +17,13 @@ import windlass
 from tests.app.conftest import ENGINES
 from windlass.app.calls.outcomes import RemoteTraceback
 from windlass.app.cancelling import cancel_runs
+from windlass.app.farms.adding import refuse_closed
 from windlass.app.farms.asking import list_pilots
 from windlass.app.fetching import fetch_run
 from windlass.app.following import wait
 from windlass.app.plans import load_plan
 from windlass.app.session import Session
-from windlass.errors import CallFailed, NotFound, NotSendable, OtherPython, PilotsGone, ResultNotReadable
+from windlass.errors import CallFailed, NotFound, NotSendable, OtherPython, PilotsGone, ResultNotReadable, UsageError
 
 HERE_ONLY = pytest.mark.parametrize("session", ["here"], indirect=True)
 EVERYWHERE = pytest.mark.parametrize("session", ENGINES, indirect=True)
@@ -168,6 +169,9 @@ def test_calls_are_found_again_by_name(session: Session, project: Path, site_nam
 
     wait(session, executor.record)
     assert found == ["first", "second", "third"]
+    with pytest.raises(UsageError, match="its Executor has ended") as refusal:
+        refuse_closed(session, executor.record)
+    assert refusal.value.hint == f'in Python: windlass.Executor.attach("{executor.name}")'
     ran = fetch_run(session, executor.record, to=project.parent / "back").folder / "results" / "ran"
     assert ran.read_text().split() == found  # each of them once
 

@@ -14,13 +14,14 @@ from windlass.app.planning import Wanted
 from windlass.app.session import Session
 from windlass.app.sweeps.following import follow_sweep
 from windlass.app.sweeps.knowing import open_study
-from windlass.app.sweeps.looking import SweepReader
+from windlass.app.sweeps.looking import SweepReader, look_at_sweep
 from windlass.app.sweeps.resuming import More, resume_sweep
 from windlass.app.sweeps.starting import plan_sweep, send_sweep
 from windlass.core.farm.values import FarmNeeds
 from windlass.core.record import RunRecord
 from windlass.core.sweep.trials import TrialState
 from windlass.core.sweep.wish import Method, Pruner, Sampler, Sweep, list_dimensions
+from windlass.edges.sweep_files import find_folder, load_seen
 from windlass.errors import UsageError
 
 pytestmark = pytest.mark.parametrize("session", ["here"], indirect=True)
@@ -98,6 +99,20 @@ def test_one_after_another_it_is_exactly_what_optuna_does_alone(session: Session
     assert seen.best is not None
     assert seen.best.metric == alone.best_value
     assert seen.importance_by.endswith(f"Optuna {optuna.__version__}")
+    assert dict(seen.importance) == optuna.importance.get_param_importances(alone)
+
+
+def test_whoever_looks_later_hears_the_same_of_what_mattered(session: Session, start: Start) -> None:
+    record = start(trials=10, parallel=4)
+    seen = follow_sweep(session, record, show=lambda _: None, sleep=lambda _: None)
+    for journal in find_folder(session.folders).glob("*.journal"):
+        journal.unlink()  # as on another laptop
+
+    later = look_at_sweep(session, record)
+
+    assert later.importance_by.startswith("PED-ANOVA of Optuna")
+    assert (later.importance, later.importance_by) == (seen.importance, seen.importance_by)
+    assert load_seen(session.folders, record.run_id) == later, "which the dashboard shows"
 
 
 def test_eight_at_once_are_all_tried_and_the_farm_is_closed_behind_them(session: Session, start: Start) -> None:

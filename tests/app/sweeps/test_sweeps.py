@@ -10,13 +10,13 @@ from windlass.app.planning import Wanted
 from windlass.app.session import Session
 from windlass.app.sweeps.following import follow_sweep
 from windlass.app.sweeps.looking import look_at_sweep
-from windlass.app.sweeps.resuming import More, resume_sweep
+from windlass.app.sweeps.resuming import More, change, resume_sweep
 from windlass.app.sweeps.starting import plan_sweep, send_sweep
 from windlass.core.farm.values import FarmNeeds
 from windlass.core.record import RunRecord
 from windlass.core.sweep.drawing import draw
 from windlass.core.sweep.trials import TrialState
-from windlass.core.sweep.wish import Sweep, list_dimensions
+from windlass.core.sweep.wish import Sweep, list_dimensions, settle
 from windlass.edges.sweep_files import load_seen
 from windlass.errors import UsageError
 
@@ -95,6 +95,23 @@ def test_a_metric_that_nobody_tells_is_told(session: Session, start: Start) -> N
 
     assert seen.best is None
     assert seen.advice == "no trial told lost; they told loss, other: --metric loss"
+
+
+@pytest.mark.parametrize(
+    ("space", "hint"),
+    [
+        ({}, "give it more values: x=…"),
+        ({"x": "3,4"}, "without --trials"),
+        ({"x": "0..9"}, "without --trials, and with how many of x: x=0..9/5"),
+    ],
+)
+def test_a_grid_grows_by_values_and_not_by_a_number(space: dict[str, str], hint: str) -> None:
+    grid = settle(Sweep(command="train {x}", space={"x": "1,2"}))
+
+    with pytest.raises(UsageError, match="as many trials as it has") as refusal:
+        change(grid, More(trials=2, space=space), 2)
+
+    assert refusal.value.hint == hint
 
 
 @pytest.mark.parametrize("session", ["here"], indirect=True)

@@ -65,7 +65,7 @@ def _ask_to_stop(session: Session, site: Site, record: RunRecord, over: str) -> 
         raise_if_not_cancelled(read_completed(reply), site)
     expect(marker, SiteNotReady, "no word could be left that its next links must not start")
     limit = over.partition(" ")[0]
-    how = f"windlass resume {record.run_id}, with a higher {limit} in windlass.toml"
+    how = f"{record.again}, with a higher {limit} in windlass.toml"
     session.tell(f"{record.run_id} was asked to save and stop: {over}; to go on: {how}")
     return replace(record, over_budget=over, stop_asked=session.clock())
 

@@ -12,6 +12,7 @@ from windlass.app.plans import load_plan
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
 from windlass.app.shipping import send_with_contents
+from windlass.core.farm.kinds import tell_why_closed
 from windlass.core.farm.room import find_room
 from windlass.core.farm.sizing import Asked, PilotSize, There, choose_more, read_asked
 from windlass.core.farm.values import FarmNeeds, FarmStatus, leave_out_ended, read_needs, read_status
@@ -54,8 +55,8 @@ def refuse_closed(session: Session, lead: RunRecord, tasks: Iterable[int] = ()) 
     status = load_status(session, lead)
     if status.is_closed:
         raise UsageError(
-            f"farm {lead.run_id} is closed: it was cancelled",
-            hint=f"windlass farm resume {lead.run_id}",
+            f"farm {lead.run_id} is closed: {tell_why_closed(lead.task_kind)}",
+            hint=lead.again,
             done="nothing was changed",
         )
     refuse_unknown(status, lead.run_id, tasks)

@@ -58,4 +58,5 @@ def _make_record(session: Session, lead: RunRecord, plan: Plan) -> RunRecord:
         size=plan.size,
         limits=plan.limits,
         farm=lead.run_id,
+        task_kind=lead.task_kind,
     )

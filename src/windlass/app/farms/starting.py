@@ -11,6 +11,7 @@ from windlass.app.papers import Laid
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
+from windlass.core.farm.kinds import TaskKind
 from windlass.core.farm.room import find_room
 from windlass.core.farm.shaping import shape_pilot
 from windlass.core.farm.sizing import Asked, PilotSize, choose_size, format_asked
@@ -18,6 +19,7 @@ from windlass.core.farm.values import FarmNeeds, make_card, make_needs
 from windlass.core.planning import Attempt, make_plan
 from windlass.core.record import RunRecord
 from windlass.core.run import RunSpec
+from windlass.core.sweep.card import KEY
 from windlass.core.toml.layers import Flag
 from windlass.edges.settings import load_run_spec
 from windlass.errors import WindlassError
@@ -95,6 +97,7 @@ def send_farm(
             blobs=tuple(pieces.blobs),
             payload=b"".join(pieces.along),
             farm=planned.plan.run_id,
+            task_kind=TaskKind.TRIALS if KEY in about else TaskKind(kind),
         )
 
     lead = start_run(session, planned, force=force, lay=lay)

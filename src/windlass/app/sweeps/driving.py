@@ -161,9 +161,8 @@ def drive(
         trials, is_over = patience.insist(driver.step, sleep=sleep)
         if is_over:
             patience.insist(lambda: close_farm(session, record), sleep=sleep)
+        seen = make_seen(reader, trials)
+        show(seen)
         if is_over or reader.is_given_up(trials):
-            seen = make_seen(reader, trials, by_optuna=study.measure_importance())
-            show(seen)
             return seen
-        show(make_seen(reader, trials))
         sleep(pause_s)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from windlass.app.farms.asking import ask_farm, find_lead
 from windlass.app.farms.looking import START, load_results, load_tasks
 from windlass.app.session import Session
+from windlass.core.farm.kinds import TaskKind
 from windlass.core.farm.values import FarmStatus, TaskResult, TaskState, read_status
 from windlass.core.record import RunRecord
 from windlass.core.sweep.attempts import is_newer, runs_again
@@ -16,11 +17,14 @@ from windlass.core.sweep.measures import MeasureReader
 from windlass.core.sweep.seen import SweepSeen
 from windlass.core.sweep.trials import Trial, TrialState
 from windlass.core.sweep.values import Value
+from windlass.core.sweep.wish import Sweep
 from windlass.edges.host import Request, expect
+from windlass.edges.store import LATEST
 from windlass.edges.sweep_files import save_seen
 from windlass.errors import RunFolderGone, UsageError
 from windlass_job import wire
 
+_MOST_LOOKED_THROUGH = 1000  # runs
 _MOST_AT_ONCE = 8 << 20  # bytes of one file
 _STATES = {
     TaskState.DONE: TrialState.DONE,
@@ -116,8 +120,11 @@ class SweepReader:
 
 
 def find_sweep(session: Session, run_id: str) -> RunRecord:
-    """The run whose folder holds its trials."""
+    """The run whose folder holds its trials; `last` is the newest sweep, whatever was started behind it."""
     record = session.store.load(run_id)
+    if run_id in LATEST and record.task_kind is not TaskKind.TRIALS:
+        heads = session.store.heads(limit=_MOST_LOOKED_THROUGH)
+        record = next((one for one in heads if one.task_kind is TaskKind.TRIALS), record)
     if record.farm is None:
         raise UsageError(
             f"run {record.run_id} is no sweep", hint='windlass sweep "python train.py --lr {lr}" lr=0.1,0.01 starts one'
@@ -130,17 +137,11 @@ def look_at_sweep(session: Session, record: RunRecord) -> SweepSeen:
     return make_seen(reader, reader.look())
 
 
-def make_seen(
-    reader: SweepReader, trials: tuple[Trial, ...], *, by_optuna: dict[str, float] | None = None
-) -> SweepSeen:
-    """Kept on this laptop too, for the dashboard. by_optuna: what its study says of each name's weight."""
+def make_seen(reader: SweepReader, trials: tuple[Trial, ...]) -> SweepSeen:
+    """Kept on this laptop too, for the dashboard."""
     assert reader.card is not None
     assert reader.measures is not None
-    shares, measure = by_optuna or measure_importance(trials), OWN_MEASURE
-    if by_optuna:
-        from windlass.edges.study import describe_importance  # imports the library, which takes half a second
-
-        measure = describe_importance()
+    shares, measure = _measure_importance(reader.card.sweep, trials)
     seen = SweepSeen(
         sweep_id=reader.record.run_id,
         site=reader.record.site,
@@ -148,8 +149,20 @@ def make_seen(
         trials=trials,
         asked=reader.session.clock(),
         importance=tuple(sorted(shares.items(), key=lambda pair: -pair[1])),
-        importance_by=measure if shares else "",
+        importance_by=measure,
         told=tuple(sorted(reader.measures.names)),
     )
     save_seen(reader.session.folders, seen)
     return seen
+
+
+def _measure_importance(sweep: Sweep, trials: tuple[Trial, ...]) -> tuple[dict[str, float], str]:
+    """With the measure's name: Optuna's own of a search, where this machine has it."""
+    if sweep.learns:
+        from windlass.edges.study_importance import measure_by_optuna  # imports the library, which takes half a second
+
+        shares, measure = measure_by_optuna(sweep, trials)
+        if shares:
+            return shares, measure
+    shares = measure_importance(trials)
+    return shares, OWN_MEASURE if shares else ""

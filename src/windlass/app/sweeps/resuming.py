@@ -119,11 +119,20 @@ def _check(sweep: Sweep, more: More) -> None:
                 hint="begin another sweep",
             )
     if more.trials is not None and not sweep.takes_count:
-        more_rows = "--table FILE with more rows"
-        hint = more_rows if sweep.method is Method.TABLE else f"give it more values: {next(iter(sweep.space))}=…"
-        raise UsageError(f"a {sweep.method} has as many trials as it has", hint=hint)
+        raise UsageError(f"a {sweep.method} has as many trials as it has", hint=_tell_how_to_grow(sweep, more))
     if more.table is not None and sweep.method is not Method.TABLE:
         raise UsageError(f"the trials of this sweep come from {sweep.method}, not from a table", hint="without --table")
+
+
+def _tell_how_to_grow(sweep: Sweep, more: More) -> str:
+    """One that has as many trials as it has."""
+    if sweep.method is Method.TABLE:
+        return "--table FILE with more rows"
+    given = [read_dimension(name, text) for name, text in more.space.items()]
+    endless = next((one for one in given if one.is_endless), None)
+    if endless is not None:
+        return f"without --trials, and with how many of {endless.name}: {endless.name}={more.space[endless.name]}/5"
+    return "without --trials" if given else f"give it more values: {next(iter(sweep.space))}=…"
 
 
 def _add(session: Session, record: RunRecord, card: SweepCard, tried: list[dict[str, Value]]) -> int | None:

@@ -27,5 +27,4 @@ def _format(record: RunRecord) -> str:
         return "was done already"
     if not record.state.is_final:
         return f"is being cancelled and has a moment to save; see: windlass ps --on {record.site}"
-    again = f"windlass farm resume {record.farm}" if record.farm else f"windlass resume {record.run_id}"
-    return f"is {record.state}; go on with: {again}"
+    return f"is {record.state}; go on with: {record.again}"

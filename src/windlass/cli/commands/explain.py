@@ -11,6 +11,7 @@ import click
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output
 from windlass.cli.words import format_diagnosis, format_end
+from windlass.core.farm.kinds import TaskKind
 from windlass.core.record import RunRecord, RunState
 from windlass.errors import NotFound, UsageError
 
@@ -98,9 +99,16 @@ def _estimate(session: "Session", record: RunRecord, diagnoses: "Sequence[Diagno
 
 
 def _explain_tasks(session: "Session", record: RunRecord) -> list[str]:
-    """Of a farm: how many tasks failed, by what they said last, and what to do; nothing where all is well."""
+    """Of a farm: how many tasks failed, by what they said last, and what to do. Of a sweep also where all is well."""
     if not record.leads_farm:
         return []
+    told = _explain_failed(session, record)
+    if not told and record.task_kind is TaskKind.TRIALS:
+        return [f"try: {record.command_of_failed}"]
+    return told
+
+
+def _explain_failed(session: "Session", record: RunRecord) -> list[str]:
     from windlass.app.farms.looking import load_failures
     from windlass.app.record_words import format_tasks
     from windlass.cli.farm_words import format_failed
@@ -110,7 +118,7 @@ def _explain_tasks(session: "Session", record: RunRecord) -> list[str]:
         status, groups = load_failures(session, record)
     except WindlassError:  # what is known here without the site
         return [format_tasks(record)] if record.tasks_failed else []
-    return format_failed(status, groups)
+    return format_failed(status, groups, record.task_kind)
 
 
 def _show_words(output: Output, what: str, text: str) -> None:

@@ -171,6 +171,7 @@ def add(output: Output, /, farm: str, words: tuple[str, ...], **values: Any) -> 
     output.tell(f"{which} added to farm {lead.run_id}")
     for one in pilots:
         output.tell(f"{'submitted':<10} pilot {one.run_id}, job {one.job_id}")
+    output.tell(f"next: windlass wait {lead.run_id}")
     return int(ExitCode.OK)
 
 

@@ -26,6 +26,7 @@ def status(output: Output, /, farm: str) -> None:
     from windlass.app.farms.following import look_at_farm
     from windlass.app.farms.looking import stream_results
     from windlass.cli import farm_words
+    from windlass.core.farm.kinds import tell_why_closed
     from windlass.core.farm.overview import Overview
 
     overview = Overview()
@@ -40,7 +41,8 @@ def status(output: Output, /, farm: str) -> None:
         told = {"farm": seen.status, "runs": seen.pilots, "failures": groups, "pace": pace}
         output.show_json(told)
         return
-    closed = "; it is closed: windlass farm resume goes on" if seen.status.is_closed else ""
+    why = tell_why_closed(lead.task_kind)
+    closed = f"; it is closed ({why}): {lead.again} goes on" if seen.status.is_closed else ""
     words = farm_words.format_pace(pace)
     output.show(f"farm {lead.run_id} at {lead.site}: {farm_words.format_counts(seen.status)}{closed}")
     if words:
@@ -49,14 +51,14 @@ def status(output: Output, /, farm: str) -> None:
         output.show("")
         output.show_table(farm_words.RUNNING_HEAD, rows)
     output.show("")
-    output.show_table(farm_words.PILOTS_HEAD, farm_words.make_pilot_rows(seen.status, seen.pilots))
+    output.show_table(*farm_words.make_pilot_table(seen.status, seen.pilots))
     for line in farm_words.format_cuts(seen.status, seen.pilot_s):
         output.show(line)
     if groups:
         output.show("")
         output.show("\n".join(farm_words.format_failures(groups, lead.run_id)))
     if seen.is_left_alone:
-        output.tell(f"no pilot is left for the rest: windlass farm resume {lead.run_id}")
+        output.tell(f"no pilot is left for the rest: {lead.again}")
 
 
 @click.command("results")

@@ -33,6 +33,7 @@ def retry(output: Output, /, farm: str, chosen: str | None) -> None:
     output.tell(f"{len(again)} of farm {lead.run_id} run again: {format_tasks(again)}")
     for one in pilots:
         output.tell(f"{'submitted':<10} pilot {one.run_id}, job {one.job_id}")
+    output.tell(f"next: windlass wait {lead.run_id}")
 
 
 def _read_numbers(text: str | None) -> list[int] | None:
@@ -69,10 +70,7 @@ def cancel(output: Output, /, farm: str) -> None:
         output.tell(f"the folder of farm {lead.run_id} is gone; forget it with: windlass rm {lead.run_id}")
         return
     is_open = "" if status.is_closed else "not "
-    output.tell(
-        f"farm {lead.run_id} is {is_open}closed: {format_counts(status)}; "
-        f"go on with: windlass farm resume {lead.run_id}"
-    )
+    output.tell(f"farm {lead.run_id} is {is_open}closed: {format_counts(status)}; go on with: {lead.again}")
 
 
 @click.command("resume")

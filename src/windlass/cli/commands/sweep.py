@@ -13,6 +13,7 @@ from windlass.core.sweep.wish import Goal, Method, Pruner, Sampler
 from windlass.errors import UsageError
 
 if TYPE_CHECKING:
+    from windlass.app.planning import Wanted
     from windlass.app.session import Session
     from windlass.app.sweeps.starting import PlannedSweep
     from windlass.core.record import RunRecord
@@ -33,6 +34,8 @@ class DefaultGroup(click.Group):
 @click.group("sweep", cls=DefaultGroup)
 def command() -> None:
     """Try many values of a command in a few jobs, and find the best.
+
+    How many, by which method, when hopeless ones are stopped, and all else: windlass sweep run --help.
 
     \b
     Examples:
@@ -104,6 +107,7 @@ def run(
     of_the_line = (Flag(key="run.command", value=line, option="windlass sweep"),) if line else ()
     wanted = read_wanted(site_name, (*take_needs(values), *take_flags(values), *of_the_line))
     with open_session(output) as session:
+        _refuse_nothing(words, wanted)
         spec, origins = load_run_spec(wanted.project, wanted.site, session.environ, wanted.flags)
         sweep = make_sweep(spec, words, own)
         if detach and sweep.learns and not only_plan:
@@ -123,6 +127,17 @@ def run(
         record = send_sweep(session, planned, study_file=Path(study) if study else None, force=force)
         _tell_start(output, record, planned.card.sweep, detach=detach)
         return show_to_the_end(output, session, record, detach=detach)
+
+
+def _refuse_nothing(words: tuple[str, ...], wanted: "Wanted") -> None:
+    """A windlass.toml would say what to try as well."""
+    from windlass.edges.settings import RUN_FILE
+
+    if not words and not wanted.flags and not (wanted.project / RUN_FILE).exists():
+        raise UsageError(
+            "there is nothing to try: no command with values, and no windlass.toml with [sweep]",
+            hint='windlass sweep "python train.py --lr {lr}" lr=0.1,0.01',
+        )
 
 
 def _show_plan(output: Output, session: "Session", planned: "PlannedSweep") -> int:

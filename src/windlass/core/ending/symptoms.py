@@ -100,7 +100,7 @@ class Symptoms:
     @property
     def again(self) -> str:
         """The command that goes on with it."""
-        return "submit it again" if self.is_foreign else f"windlass resume {self.record.run_id}"
+        return "submit it again" if self.is_foreign else self.record.again
 
     @property
     def ask_for_help(self) -> str:

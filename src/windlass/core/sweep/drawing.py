@@ -33,7 +33,7 @@ def make_points(dimension: Dimension) -> Sequence[Value]:
     if dimension.kind is Kind.CHOICES:
         return dimension.choices
     count = dimension.points
-    if count is None and dimension.kind is Kind.INT and not dimension.is_log:
+    if count is None and not dimension.is_endless:
         return range(int(dimension.low), int(dimension.high) + 1)
     if count is None:
         written = f"{dimension.name}={format_dimension(dimension)}"

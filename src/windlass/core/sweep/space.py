@@ -46,6 +46,12 @@ class Dimension:
     is_log: bool = False
     points: int | None = None  # of a grid
 
+    @property
+    def is_endless(self) -> bool:
+        """A grid cannot take all of it, and nobody said how many."""
+        is_whole = self.kind is Kind.CHOICES or (self.kind is Kind.INT and not self.is_log)
+        return not is_whole and self.points is None
+
 
 def read_dimensions(texts: Iterable[str]) -> tuple[Dimension, ...]:
     """`lr=log:1e-5..1e-1` `depth=2,4,8`, as the command line gives them."""

@@ -18,6 +18,7 @@ from windlass.core.ending.hiding import find_values
 from windlass.core.toml.patching import format_settings
 from windlass.core.watching.chain import Phase, count_lost_s
 from windlass.core.watching.safe_lines import SafeLine, make_safe
+from windlass.edges.sweep_files import is_seen
 from windlass.web.charts import MOST_CHARTS, ROWS_BELOW, make_gauge_charts, make_metric_chart
 from windlass.web.desk import Desk
 from windlass.web.door import read_form, refuse_form
@@ -43,6 +44,7 @@ def show(desk: Desk, request: Request) -> Response:
         "seen": seen,
         "record": record,
         "whole": whole,
+        "sweep": record.farm if record.farm and is_seen(desk.watch.session.folders, record.farm) else None,
         "look": desk.watch.looks([record.site])[record.site],
         "advice": [(one, "\n".join(format_settings(one.patch))) for one in advice],
         "can_write": fix is not None and bool(fix.diff),
