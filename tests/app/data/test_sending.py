@@ -183,7 +183,7 @@ def test_a_damaged_packed_data_set_is_refused_with_the_file_named(
     with open_site(site) as session, pytest.raises(DataDamaged, match=r"itself is damaged.*cats/0001.jpg") as caught:
         send(session, site, packed, "pets")
 
-    assert caught.value.hint == f"windlass data verify {packed}"
+    assert caught.value.hint == f"windlass data pack SOURCE {packed} --verify   # SOURCE: what it was packed from"
     assert "goes on" not in (caught.value.done or "")
     assert list_visible(there) == set()
 
