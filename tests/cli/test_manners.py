@@ -204,7 +204,7 @@ def test_fetch_tells_in_json_and_in_words(windlass: Windlass) -> None:
     assert isinstance(fetched, dict)
     assert fetched["results"] == 1
     nothing = windlass("fetch", "--only", "nothing").stderr
-    assert "no result matched: windlass fetch last --only 'runs/**'" in nothing
+    assert "no result matched, only logs and plan came: windlass fetch last --only 'runs/**'" in nothing
 
 
 def test_what_an_earlier_try_left_does_not_travel(windlass: Windlass, project: Path) -> None:
