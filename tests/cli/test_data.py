@@ -54,6 +54,9 @@ def test_the_story_of_a_data_set(windlass: Windlass, pets: Path, project: Path) 
 
     sent = windlass("data", "send", "packed/pets", "--name", "pets")
     assert sent.returncode == 0, sent.stderr
+    assert " copied on this machine in " in sent.stderr
+    taken = windlass("data", "extract", "pets", "taken")
+    assert (taken.returncode, taken.stdout) == (0, f"{project / 'taken'}\n"), taken.stderr
     listed = windlass("data", "ls")
     assert listed.stdout.splitlines()[0].split()[:3] == ["NAME", "FILES", "SIZE"]
     assert listed.stdout.splitlines()[1].split()[:4] == ["pets", "8", "8.0", "kB"]

@@ -196,6 +196,14 @@ def test_windlass_alone_shows_its_help(windlass: Windlass) -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.parametrize("group", ["container", "data", "env", "farm", "sweep"])
+def test_help_tells_of_each_verb_in_a_whole_sentence(windlass: Windlass, group: str) -> None:
+    told = windlass(group, "--help").stdout.partition("Commands:")[2]
+
+    assert told.rstrip().endswith(".")
+    assert "..." not in told
+
+
 def test_fetch_tells_in_json_and_in_words(windlass: Windlass) -> None:
     windlass("run", "--command", "mkdir runs; echo 1 > runs/a")
 
@@ -204,7 +212,7 @@ def test_fetch_tells_in_json_and_in_words(windlass: Windlass) -> None:
     assert isinstance(fetched, dict)
     assert fetched["results"] == 1
     nothing = windlass("fetch", "--only", "nothing").stderr
-    assert "no result matched: windlass fetch last --only 'runs/**'" in nothing
+    assert "no result matched, only logs and plan came: windlass fetch last --only 'runs/**'" in nothing
 
 
 def test_what_an_earlier_try_left_does_not_travel(windlass: Windlass, project: Path) -> None:

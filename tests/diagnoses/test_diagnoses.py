@@ -198,6 +198,23 @@ def test_a_package_that_is_missing_is_brought_by_what_windlass_builds() -> None:
     assert "[environment]" not in str(foreign.hint)
 
 
+def test_a_package_is_brought_by_the_environment_that_the_run_asked_for() -> None:
+    """On one's own machine nothing is built by itself; a package may have a module of another name."""
+    own = replace(SITE, rules=replace(SITE.rules, cuts_to_fit=True))
+    missing = replace(after(FAILED, "ModuleNotFoundError: No module named 'net'"), site=own)
+    left_out = replace(missing, plan=replace(PLAN, environment_left_out="venv-3f2a9c1b7d"))
+    built = replace(missing, plan=replace(PLAN, environment="venv-3f2a9c1b7d"))
+
+    of_none, of_ours, far = (str(diagnose(one)[0].hint) for one in (left_out, built, replace(built, site=SITE)))
+
+    assert of_none.startswith(f"windlass env build --on {missing.record.site}   #")
+    assert "venv = " not in of_none
+    assert "module of another name" in of_ours
+    assert f"then windlass env build --on {missing.record.site}" in of_ours
+    assert "the next run builds it" not in of_ours
+    assert far.endswith("the next run builds it")
+
+
 def test_a_hint_comes_after_the_plain_truth() -> None:
     loader = (
         "This DataLoader will create 10 worker processes in total. Our suggested max number of worker in current "

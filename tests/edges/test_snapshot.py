@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.job.packed import write_packed
 from windlass.core.snapshot import LeftOutReason
 from windlass.edges.snapshot import Snapshot, take_snapshot
 from windlass.errors import SnapshotError
@@ -92,6 +93,26 @@ def test_environments_and_caches_are_left_out(project: Path) -> None:
     write(project, ".mypy_cache/x", "conda/conda-meta/history", "conda/bin/python", ".venv/bin/python")
 
     assert names(take_snapshot(project)) == ["a.py"]
+
+
+def test_packed_data_sets_are_left_out_and_told_unless_they_are_read(project: Path) -> None:
+    """nnU-Net's dataset.json makes no data set of ours."""
+    write_packed(project / "packed" / "pets", {"a.txt": b"a", "b.txt": b"b"}, shards=1)
+    write(project, "a.py", "nnunet/image.nii", "nnunet/dataset.json", text='{"labels": {}}')
+    packed = [f"packed/pets/{name}" for name in ("dataset.json", "shard-00000.idx", "shard-00000.tar")]
+    rest = ["a.py", "nnunet/dataset.json", "nnunet/image.nii"]
+
+    snapshot = take_snapshot(project)
+
+    assert names(snapshot) == rest
+    assert left_out(snapshot) == {"packed/pets/": LeftOutReason.PACKED}
+    (notice,) = snapshot.notices
+    assert 'include = ["packed/pets/**"]' in notice
+    assert names(take_snapshot(project, include=["packed/pets/**"])) == rest + packed
+    assert take_snapshot(project, exclude=["packed/**"]).notices == ()
+    for read in ("packed/pets", "./packed/pets/", "packed", packed[1]):
+        assert names(take_snapshot(project, data=["", read])) == rest + packed
+    assert names(take_snapshot(project, data=["pack", "set:pets"])) == rest
 
 
 def test_secrets_are_left_out_and_told(project: Path) -> None:

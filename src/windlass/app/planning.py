@@ -175,6 +175,8 @@ def snapshot_project(session: Session, project: Path, spec: RunSpec) -> Snapshot
         exclude=(*spec.exclude, *outputs, *list_kept_patterns(spec)),
         max_mb=spec.max_mb,
         max_files=spec.max_files,
+        # A path that the command or [data] names is meant to be there.
+        data=(*(one.source for one in spec.data.values()), *spec.command.replace("=", " ").split()),
         cache_folder=session.folders.cache,
     )
 

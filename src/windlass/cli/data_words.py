@@ -217,7 +217,8 @@ def show_trial(output: Output, trial: "WouldPack", room: "Room | None", site: st
     """What a dry run found, and what the site's quota would say to it."""
     output.show(f"as it is  {format_count(trial.files, 'file')}, {format_bytes(trial.bytes)} ({trial.layout})")
     after = f"{format_count(count_packed(trial.shards), 'file')}, {format_bytes(trial.archived)}"
-    output.show(f"packed    {after} ({format_count(trial.shards, 'shard')} with an index each, and a card)")
+    indexes = "its index" if trial.shards == 1 else "an index each"
+    output.show(f"packed    {after} ({format_count(trial.shards, 'shard')} with {indexes}, and a card)")
     for line in trial.told:
         output.tell(f"note: {make_printable(line)}")
     _show_room(
@@ -236,6 +237,8 @@ def format_damage(one: "Damage") -> str:
 
 
 def show_sent(output: Output, sent: "Sent") -> None:
+    from windlass.edges.data_route import THIS_MACHINE
+
     output.show(sent.path)
     for line in sent.told:
         output.tell(f"note: {make_printable(line)}")
@@ -247,7 +250,8 @@ def show_sent(output: Output, sent: "Sent") -> None:
         return
     took = format_human_duration(timedelta(seconds=max(1, round(sent.seconds))))
     rate = f" ({format_bytes(int(sent.sent_bytes / sent.seconds))}/s)" if sent.seconds > 0 else ""
-    what = f"{format_bytes(sent.sent_bytes)} sent over {sent.host} in {took}{rate}, verified there"
+    way = "copied on" if sent.host == THIS_MACHINE else "sent over"
+    what = f"{format_bytes(sent.sent_bytes)} {way} {sent.host} in {took}{rate}, verified there"
     came, went = format_count(sent.new_files, "file"), f"{sent.removed_files:,}"
     delta = f"; {came} new or changed, {went} replaced or removed" if sent.is_delta else ""
     output.tell(f"{what}{delta}")

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from windlass.app.record_words import format_ago
+from windlass.cli.data_words import format_count
 from windlass.cli.output import Output, make_printable
 from windlass.core.environment import Built, Damaged, Remains
 from windlass.core.units import format_bytes
@@ -60,8 +61,8 @@ class BuildLines:
 def format_built(built: Built) -> str:
     """venv-3f2a9c1b7d: Python 3.11.4, 24 packages, 5,120 files, 1.2 GB"""
     python = f"Python {built.python}, " if built.python else ""
-    packages = f"{len(built.packages)} packages, " if built.packages else ""
-    return f"{built.id}: {python}{packages}{built.files:,} files, {format_bytes(built.bytes)}"
+    packages = f"{format_count(len(built.packages), 'package')}, " if built.packages else ""
+    return f"{built.id}: {python}{packages}{format_count(built.files, 'file')}, {format_bytes(built.bytes)}"
 
 
 def format_since(built: Built, now: float) -> str:
@@ -91,7 +92,7 @@ def format_any(found: "Removable") -> str:
 
 
 def format_removed(removed: "RemovedEnvironment") -> str:
-    return f"{removed.id}: {removed.files:,} files, {format_bytes(removed.bytes)}"
+    return f"{removed.id}: {format_count(removed.files, 'file')}, {format_bytes(removed.bytes)}"
 
 
 def make_row(built: Built) -> tuple[str, ...]:
@@ -113,7 +114,7 @@ def show_built(output: Output, built: Built) -> None:
         "python": built.python,
         "modules": " ".join(built.modules),
         "platform": " ".join(part for part in (built.platform, built.glibc and f"glibc {built.glibc}") if part),
-        "size": f"{built.files:,} files, {format_bytes(built.bytes)}",
+        "size": f"{format_count(built.files, 'file')}, {format_bytes(built.bytes)}",
         "built": _format_time(built.made),
         "packed": built.packed,
         "image": " ".join(part for part in (built.source, built.digest) if part),

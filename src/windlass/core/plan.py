@@ -104,6 +104,7 @@ class Plan:
     purge_modules: bool = False
     login_shell: bool = False  # `module` exists only in a login shell
     environment: str | None = None  # the id of what was built for it
+    environment_left_out: str | None = None  # of what it asks for and is not built on one's own machine
     image: str | None = None  # what the tag of its container named when it was pulled: docker://NAME@sha256:...
     activate: tuple[str, ...] = ()  # shell lines that set up the environment
     packed: str | None = None  # the one file of the environment, which every node unpacks for itself

@@ -167,6 +167,7 @@ def make_plan(
         purge_modules=choose_purge(spec.environment, site),
         login_shell=site.software.modules.value != "none",
         environment=_name_environment(environment),
+        environment_left_out=_name_left_out(environment),
         image=environment.built.pinned if environment is not None and environment.built is not None else None,
         activate=entering.lines,
         packed=environment.packed if environment is not None else None,
@@ -306,3 +307,8 @@ def _choose_constraint(spec: RunSpec, site: Site, shape: Shape, queue: Queue) ->
 def _name_environment(seen: EnvironmentSeen | None) -> str | None:
     """Of what was built for it."""
     return seen.recipe.id if seen and seen.recipe.existing is None and not seen.is_left_out else None
+
+
+def _name_left_out(seen: EnvironmentSeen | None) -> str | None:
+    """Of what could be built; a rehearsal leaves out without having asked."""
+    return seen.recipe.id if seen and seen.is_left_out and seen.is_asked and seen.recipe.existing is None else None

@@ -90,11 +90,15 @@ def _hide_line(line: bytes) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What the user and the lists above say; `environments` are folders found to be Python environments."""
+    """What the user and the lists above say; `environments` are folders found to be Python environments.
+
+    packed: folders found to be data sets of ours, which no source of [data] names.
+    """
 
     include: Patterns
     exclude: Patterns
     environments: frozenset[str] = frozenset()
+    packed: frozenset[str] = frozenset()
     _junk: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
 
     def decide(self, path: str, *, is_tracked: bool = False) -> LeftOut | bool:
@@ -110,6 +114,8 @@ class Selection:
                 return told if is_tracked else False
             if self.exclude.matches(path):
                 return False
+            if (folder := path.rpartition("/")[0]) in self.packed:  # a data set has no folders inside
+                return LeftOut(path=folder + "/", reason=LeftOutReason.PACKED, pattern=f"{escape(folder)}/**")
         secret = find_secret(parts)
         if secret and not self._is_wanted(secret, path):
             return make_secret(path)

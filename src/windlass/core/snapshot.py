@@ -63,6 +63,7 @@ class LeftOutReason(StrEnum):
     SPECIAL = "is neither a file, a folder nor a link"
     NAME = "has a name that is not UTF-8"
     OUTPUT = "is where this command prints"
+    PACKED = "is a packed data set"
     REBUILT = "is tracked by git but can be made again"
 
 
@@ -72,6 +73,7 @@ _MANY = {
     LeftOutReason.SPECIAL: "are neither files, folders nor links",
     LeftOutReason.NAME: "have names that are not UTF-8",
     LeftOutReason.OUTPUT: "are where this command prints",
+    LeftOutReason.PACKED: "are packed data sets",
     LeftOutReason.REBUILT: "are tracked by git but can be made again",
 }
 
@@ -79,6 +81,7 @@ _ADVICE = {
     LeftOutReason.SECRET: "include = [{pattern}] under [run] sends it all the same",
     LeftOutReason.OUTSIDE: "data outside the project belongs under [data]",
     LeftOutReason.NAME: "rename it to send it",
+    LeftOutReason.PACKED: "[data] brings it to a job; include = [{pattern}] under [run] sends it with the code",
     LeftOutReason.REBUILT: "include = [{pattern}] under [run] sends it all the same",
 }
 

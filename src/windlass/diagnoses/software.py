@@ -76,9 +76,16 @@ def module_missing(symptoms: Symptoms) -> Iterator[Diagnosis]:
 def _bring_package(symptoms: Symptoms, name: str) -> str:
     if symptoms.is_foreign:
         return "activate the environment that has it in the script, before the command; or load a module"
-    if symptoms.plan is not None and symptoms.plan.environment is not None:
-        listing = f"windlass env show {symptoms.plan.environment} --on {symptoms.record.site}"
-        return f"write {name} into the file that [environment] names: the next run builds it   # {listing} lists all"
+    plan, where = symptoms.plan, symptoms.record.site
+    build = f"windlass env build --on {where}"
+    if plan is not None and plan.environment_left_out is not None:
+        return f"{build}   # what [environment] names is not built there: the environment you were in came along"
+    if plan is not None and plan.environment is not None:
+        builds_itself = symptoms.site is None or not symptoms.site.rules.cuts_to_fit
+        then = ": the next run builds it" if builds_itself else f", then {build}"
+        listing = f"windlass env show {plan.environment} --on {where}"
+        wanted = f"write {name} into the file that [environment] names{then}"
+        return f"{listing}   # if it lists {name}, that has a module of another name; else {wanted}"
     return (
         '[environment] venv = "requirements.txt"   # windlass run builds it there; or conda = "environment.yml", '
         'container = "docker://...", modules = [...]; activate = "..." for one of your own'

@@ -17,6 +17,8 @@ from windlass.edges.ssh_target import SshTarget
 from windlass.edges.start_failure import explain_start
 from windlass.errors import ConnectionLost, HostUnreachable, WindlassError
 
+THIS_MACHINE = "this machine"  # instead of a host
+
 
 def make_transfer_site(site: Site) -> Site:
     """The site as large data sees it. A transfer host that is itself on the way is not jumped over."""
@@ -49,7 +51,7 @@ class DataRoute:
 
     @property
     def host(self) -> str:
-        return self.site.login.host or "this machine"
+        return self.site.login.host or THIS_MACHINE
 
     def open(self) -> DataStream:
         """One session more; the error says why there is none."""

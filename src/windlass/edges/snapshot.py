@@ -40,6 +40,7 @@ from windlass.edges.links import find_unsent, read_inner_link
 from windlass.edges.project_files import Found, find_project_files
 from windlass.edges.walk import describe_kind
 from windlass.errors import SnapshotError
+from windlass_job.shards.card import CARD, is_packed
 
 IGNORE_FILE = ".windlassignore"
 _MOST_NAMED = 20
@@ -94,10 +95,14 @@ def take_snapshot(
     exclude: Sequence[str] = (),
     max_mb: int = 200,
     max_files: int = 10_000,
+    data: Sequence[str] = (),
     cache_folder: Path | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Snapshot:
-    """Patterns are those of .gitignore. `cache_folder`: where the hashes of unchanged files are remembered."""
+    """Patterns are those of .gitignore. `cache_folder`: where the hashes of unchanged files are remembered.
+
+    data: paths that the run reads: a packed set there, below or around it comes along.
+    """
     project = project.resolve()
     if not project.is_dir():
         raise SnapshotError(f"{project} is not a folder")
@@ -105,7 +110,8 @@ def take_snapshot(
     wanted, unwanted = read_patterns(include), _load_exclude(project, exclude)
     found = find_project_files(project, include=wanted, exclude=unwanted)
     environments = find_environments(found.paths)
-    selection = Selection(include=wanted, exclude=unwanted, environments=environments)
+    packed = _find_packed(project, found, data)
+    selection = Selection(include=wanted, exclude=unwanted, environments=environments, packed=packed)
     taking = _Taking(project=project, selection=selection, left_out=list(found.left_out))
     taking.select(found.paths)
     limits = Limits(max_mb=max_mb, max_files=max_files)
@@ -137,6 +143,17 @@ def take_snapshot(
         cache_file=hasher.cache_file,
         held=hasher.held,
     )
+
+
+def _find_packed(project: Path, found: Found, data: Sequence[str]) -> frozenset[str]:
+    """Data sets that were packed, fetched or sampled into the project and are not read there.
+
+    The project itself is never one.
+    """
+    wanted = [f"{os.path.normpath(one)}/" for one in data if one]
+    folders = [path.removesuffix(CARD) for path in found.paths if path.endswith(f"/{CARD}")]
+    unread = [one for one in folders if not any(one.startswith(it) or it.startswith(one) for it in wanted)]
+    return frozenset(one.rstrip("/") for one in unread if is_packed(os.fsencode(project / one)))
 
 
 def _find_own_output() -> Iterator[tuple[int, int]]:
@@ -172,7 +189,8 @@ class _Taking:
         for path, is_tracked in paths.items():
             verdict = self.selection.decide(path, is_tracked=is_tracked)
             if isinstance(verdict, LeftOut):
-                if os.path.lexists(f"{root}/{path}"):
+                is_told = verdict.reason is LeftOutReason.PACKED and verdict in self.left_out  # once a folder
+                if not is_told and os.path.lexists(f"{root}/{path}"):
                     self.left_out.append(verdict)
             elif verdict:
                 self._look(path, f"{root}/{path}")

@@ -79,7 +79,7 @@ class DataInUse(WindlassError):
 class DataFailed(WindlassError):
     """Work on a data set could not be done: a source that cannot be read, a target that is something else.
 
-    What was there before is as it was. The same command goes on where it stopped.
+    What was there before is as it was. Where it had begun, the same command goes on where it stopped.
     """
 
     code = "E804"

@@ -119,7 +119,7 @@ def _do(request: "Dict[str, Any]", progress: Progress) -> "Dict[str, Any]":
     except Stopped:
         return {"ok": False, "kind": "stopped", "problem": "it was stopped"}
     except disk.Refused as error:
-        return {"ok": False, "kind": error.kind, "problem": error.problem}
+        return {"ok": False, "kind": error.kind, "problem": error.problem, "is_refusal": True}
     except Lost as error:
         return {"ok": False, "kind": "lost", "problem": str(error)}
     except module.FAILURES as error:

@@ -16,7 +16,7 @@ from tests.edges.sshd import run_sshd
 from windlass.app.data.packing import PackOptions, pack_here, pack_there, try_packing, try_packing_there
 from windlass.app.data.sampling import fetch_sample
 from windlass.app.data.sets import find_set
-from windlass.app.data.taking import Sampling, extract_here, extract_there, verify_here, verify_there
+from windlass.app.data.taking import Sampling, extract_here, extract_there, find_packed, verify_here, verify_there
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.site_work import SiteWork
@@ -58,6 +58,38 @@ def test_a_folder_at_the_site_is_packed_verified_sampled_and_extracted_there(sit
     assert len(list((tmp_path / "few").rglob("*.jpg"))) == 4
     for one in (tmp_path / "plain").rglob("*.jpg"):
         assert one.read_bytes() == made[f"{one.parent.name}/{one.name}".encode()]
+
+
+def test_a_folder_without_a_place_at_the_site_is_refused_with_one(site: Site, tmp_path: Path) -> None:
+    make_files(tmp_path / "raw", count=2, size=1000)
+    with open_site(site) as session:
+        path = pack_there(session, site, str(tmp_path / "raw"), "pets", SMALL).path
+        with pytest.raises(UsageError, match="'out/plain' is no absolute folder at hpc") as relative:
+            extract_there(session, site, path, "out/plain")
+        with pytest.raises(DataFailed, match="is a variable in it not set") as unset:
+            extract_there(session, site, path, "$NO_SUCH_SCRATCH/plain")
+        plain = relative.value.hint.splitlines()[0].split()[4] if relative.value.hint else ""
+        done = extract_there(session, site, path, plain)
+
+    assert f"windlass data get {path} out/plain --extract --on hpc" in (relative.value.hint or "")
+    assert (relative.value.done, unset.value.done) == ("nothing was written", "nothing was changed")
+    assert (done.path, done.files) == (str(tmp_path / "plain"), 2)
+
+
+def test_what_was_sent_in_part_is_told_as_such(site: Site, tmp_path: Path) -> None:
+    half = tmp_path / "root" / "data" / "half"
+    half.mkdir(parents=True)
+    with open_site(site) as session:
+        with pytest.raises(DataNotFound, match="half is not whole at hpc") as by_name:
+            find_packed(session, site, "half")
+        with pytest.raises(DataDamaged, match="no packed data set") as read:
+            verify_there(session, site, str(half))
+        with pytest.raises(DataDamaged) as taken:
+            extract_there(session, site, str(half), str(tmp_path / "plain"))
+
+    assert "windlass data send SOURCE --name half --on hpc" in (by_name.value.hint or "")
+    assert [one.value.done for one in (by_name, read)] == ["nothing was changed"] * 2
+    assert taken.value.done == "the data set is as it was"
 
 
 def test_long_work_is_done_on_the_transfer_node_where_it_sees_the_root(

@@ -236,7 +236,8 @@ def test_one_that_was_built_on_ones_own_machine_is_built_anew_there(
     site, project = session.site("mine"), make_project(tmp_path)
     recipe = read_recipe(Environment(container="docker://net"), site, tmp_path)
     assert recipe is not None
-    never = plan_run(session, Wanted(project=project, site="mine")).environment
+    outside = plan_run(session, Wanted(project=project, site="mine"))
+    never = outside.environment
     (root / wire.ENVS / recipe.id).mkdir()
     (root / wire.ENVS / recipe.id / wire.ENV_CARD).write_text("{")
 
@@ -245,8 +246,10 @@ def test_one_that_was_built_on_ones_own_machine_is_built_anew_there(
 
     assert never is not None
     assert (never.is_left_out, never.is_missing) == (True, False)
+    assert (outside.plan.environment, outside.plan.environment_left_out) == (None, recipe.id)
     assert planned.environment is not None
     assert (planned.environment.is_left_out, planned.environment.is_missing) == (False, True)
+    assert planned.plan.environment_left_out is None
     assert "C301" in {one.code for one in strict.errors}
 
 

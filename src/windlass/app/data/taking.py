@@ -106,8 +106,25 @@ def extract_there(
     force: bool = False,
     progress: Progress = say_nothing,
 ) -> Written:
-    request = {"verb": "extract", "path": path, "target": target, "patterns": list(patterns), "force": force}
+    into = _find_target_there(site, path, target)
+    request = {"verb": "extract", "path": path, "target": into, "patterns": list(patterns), "force": force}
     return _check_matched(_read_written(work_there(session, site, request, progress)), path, patterns)
+
+
+def _find_target_there(site: Site, path: str, target: str) -> str:
+    """A folder of one's own machine may be named from where one is; another site has no such folder."""
+    if target.startswith(("/", "~", "$")):
+        return target
+    if site.is_local:
+        return str(Path(target).absolute())
+    folder, at_site = PurePosixPath(target).name or "plain", f"--on {site.name}"
+    beside = str(PurePosixPath(site.root).parent / folder)
+    raise UsageError(
+        f"{target[:200]!r} is no absolute folder at {site.name}",
+        hint=f"windlass data extract {quote(path)} {quote(beside)} {at_site}\n"
+        f"or, to have it on this machine: windlass data get {quote(path)} {quote(target)} --extract {at_site}",
+        done="nothing was written",
+    )
 
 
 def sample_here(path: Path, target: Path, sampling: Sampling, progress: Progress = say_nothing) -> Written:
@@ -156,6 +173,13 @@ def find_packed(session: Session, site: Site, what: str) -> str:
     if known.kind in ("folder", "file"):
         command = f"windlass data pack {quote(known.path)} --name {PurePosixPath(known.path).name}-packed"
         raise make_not_packed(f"{what} ({known.path} at {site.name})", f"{command} --on {site.name}")
+    if known.kind == "partial":
+        place = f"--name {what}" if wire.is_data_name(what) else f"--to {quote(what)}"
+        raise DataNotFound(
+            f"{what} is not whole at {site.name}: {known.problem}",
+            hint=f"windlass data send SOURCE {place} --on {site.name}   # goes on where it stopped",
+            done="nothing was changed",
+        )
     return known.path
 
 

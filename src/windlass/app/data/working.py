@@ -19,6 +19,7 @@ from windlass_job.shards.writing import PackFailed
 Progress = Callable[[int, int], None]  # bytes done, of all
 
 _AS_JOB = "windlass data pack SOURCE --as-job gives it a job of its own"
+_READ_ONLY = ("verify", "try-pack")
 _NO_SPACE = ("no space left on device", "disk quota exceeded")
 _KINDS: dict[str, type[WindlassError]] = {
     "not-found": DataNotFound,
@@ -50,13 +51,20 @@ def work_there(
     result = follow_there(session, site, work)
     if not result.get("ok"):
         kind = _KINDS.get(str(result.get("kind")), DataFailed)
-        option, is_refusal = result.get("option"), kind is DataInUse or result.get("is_refusal")
+        option = result.get("option")
         raise kind(
             f"{site.name}: {result.get('problem')}",
             hint=f"{again} {option}" if again and option else None,
-            done="nothing was changed" if is_refusal else "the same command goes on where it stopped",
+            done=_tell_done(request, result, kind),
         )
     return result
+
+
+def _tell_done(request: Json, result: Json, kind: type[WindlassError]) -> str:
+    """What is refused, or read only, has changed nothing; what is damaged stops the same command again."""
+    if kind is DataInUse or result.get("is_refusal") or request["verb"] in _READ_ONLY:
+        return "nothing was changed"
+    return "the data set is as it was" if kind is DataDamaged else "the same command goes on where it stopped"
 
 
 def in_bytes(progress: Progress) -> Callable[[int, int, int, int], None]:

@@ -148,11 +148,10 @@ def choose_wheels(session: Session, site: Site, environment: Environment, *, ind
         known = site.rules.login_internet
         wheels = Wheels.LAPTOP if known is None else Wheels.PYPI
         return Chosen(wheels=wheels, reason=f"{site.name} could not be asked whether it reaches PyPI")
+    where = "this machine" if site.is_local else f"the login node of {site.name}"
     if reaches:
-        return Chosen(wheels=Wheels.PYPI, reason=f"the login node of {site.name} reaches PyPI")
-    return Chosen(
-        wheels=Wheels.LAPTOP, reason=f"the login node of {site.name} did not reach PyPI within {_REACH_S:.0f} s"
-    )
+        return Chosen(wheels=Wheels.PYPI, reason=f"{where} reaches PyPI")
+    return Chosen(wheels=Wheels.LAPTOP, reason=f"{where} did not reach PyPI within {_REACH_S:.0f} s")
 
 
 def choose_wheels_in_jobs(site: Site, asked: Wheels) -> Chosen:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from windlass.cli.groups import InOrder
 from windlass.cli.opening import open_session, read_site_name, read_wanted
 from windlass.cli.options import choose_options, take_flags
 from windlass.cli.output import Output
@@ -14,14 +15,7 @@ _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; defaul
 _HEAD = ("ID", "SIZE", "PYTHON", "DIGEST", "SOURCE")
 
 
-class _InOrder(click.Group):
-    """As they are used, and not by the alphabet."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("container", cls=_InOrder)
+@click.group("container", cls=InOrder)
 def command() -> None:
     """Look into the containers of a site: Apptainer, Singularity.
 

@@ -3,16 +3,10 @@
 import click
 
 from windlass.cli.commands import data_moving, data_reading, data_registry
+from windlass.cli.groups import InOrder
 
 
-class _InOrder(click.Group):
-    """As they are used, and not by the alphabet."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("data", cls=_InOrder)
+@click.group("data", cls=InOrder)
 def command() -> None:
     """Pack many files into few, bring them to a site, and look after them there.
 

@@ -6,6 +6,7 @@ import click
 
 from windlass.cli.commands.env_lock import lock
 from windlass.cli.commands.env_pack import pack
+from windlass.cli.groups import InOrder
 from windlass.cli.opening import open_session, read_site_name, read_wanted
 from windlass.cli.options import take_flags
 from windlass.cli.output import Output
@@ -21,14 +22,7 @@ if TYPE_CHECKING:
 _ON = click.option("--on", "site_name", metavar="SITE", help="Which site; default: run.site, else here.")
 
 
-class _InOrder(click.Group):
-    """As they are used, and not by the alphabet."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("env", cls=_InOrder)
+@click.group("env", cls=InOrder)
 def command() -> None:
     """Build the environment of a run at a site, once for all runs that want the same.
 

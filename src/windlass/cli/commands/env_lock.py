@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from windlass.cli.data_words import format_count
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output
 
@@ -49,6 +50,6 @@ def lock(output: Output, /, file: str | None, site_name: str | None, from_built:
         return
     output.show(str(locked.path))
     output.tell(
-        f"{len(locked.packages)} packages of {locked.source} for {locked.platform}; "
+        f"{format_count(len(locked.packages), 'package')} of {locked.source} for {locked.platform}; "
         f'in windlass.toml: [environment] venv = "{locked.path}"'
     )

@@ -2,6 +2,7 @@
 
 import click
 
+from windlass.cli.data_words import format_count
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.output import Output
 from windlass.cli.progress import Progress
@@ -35,7 +36,8 @@ def pack(output: Output, /, env_id: str | None, site_name: str | None, again: bo
         output.show_json({"packed": packed})
         return
     how = "is" if packed.is_new else "was already"
-    output.tell(f"{packed.id} {how} packed: {packed.files} files, {format_bytes(packed.bytes)}, in {packed.path}")
+    size = f"{format_count(packed.files, 'file')}, {format_bytes(packed.bytes)}"
+    output.tell(f"{packed.id} {how} packed: {size}, in {packed.path}")
     for one in packed.told:
         output.tell(f"on the nodes too {one}")
     if packed.is_new:

@@ -10,6 +10,7 @@ from windlass.cli.commands.farm_looking import results, status
 from windlass.cli.commands.farm_steering import cancel, resume, retry
 from windlass.cli.farm_following import show_farm_to_the_end
 from windlass.cli.farm_options import given_options, need_options, read_given, take_needs
+from windlass.cli.groups import InOrder
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import choose_options, on_option, take_flags
 from windlass.cli.output import Output
@@ -23,14 +24,7 @@ if TYPE_CHECKING:
     from windlass.core.record import RunRecord
 
 
-class _InOrder(click.Group):
-    """As they are used, and not by the alphabet."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("farm", cls=_InOrder)
+@click.group("farm", cls=InOrder)
 def command() -> None:
     """Run many tasks in a few jobs: thousands of commands without a thousand jobs.
 

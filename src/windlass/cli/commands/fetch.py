@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from windlass.cli.data_words import format_count
 from windlass.cli.opening import open_session
 from windlass.cli.output import Output, make_printable
 from windlass.cli.progress import Progress
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def _explain_nothing(run: str, fetched: "Fetched") -> str:
+    what = "no result matched, only logs and plan came"
     if fetched.proposal is None:
-        return "no result matched: --only PATTERN names them, and for the next run run.results"
+        return f"{what}: --only PATTERN names them, and for the next run run.results"
     only = make_printable(fetched.proposal)
-    return f"no result matched: windlass fetch {run} --only '{only}', and for the next run name them in run.results"
+    return f"{what}: windlass fetch {run} --only '{only}', and for the next run name them in run.results"
 
 
 @click.command("fetch")
@@ -50,4 +52,4 @@ def command(output: Output, /, run: str, to: Path | None, only: tuple[str, ...])
         output.tell(_explain_nothing(run, fetched))
     for name in fetched.left_out:
         output.tell(f"left out: {make_printable(name)} is a link that leads out of the run")
-    output.tell(f"{fetched.files} files, {fetched.new_files} new ({format_bytes(fetched.new_bytes)})")
+    output.tell(f"{format_count(fetched.files, 'file')}, {fetched.new_files} new ({format_bytes(fetched.new_bytes)})")

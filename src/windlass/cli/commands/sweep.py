@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from windlass.cli.farm_options import need_options, take_needs
+from windlass.cli.groups import InOrder
 from windlass.cli.opening import open_session, read_wanted
 from windlass.cli.options import choose_options, on_option, take_flags
 from windlass.cli.output import Output
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _OF_A_SWEEP = ("method", "trials", "seed", "metric", "goal", "pattern", "sampler", "prune", "parallel", "table")
 
 
-class DefaultGroup(click.Group):
+class DefaultGroup(InOrder):
     """What is no name of a verb is the command to try: `windlass sweep "python train.py --lr {lr}" lr=1,2`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
