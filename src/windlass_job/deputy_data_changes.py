@@ -150,7 +150,7 @@ def _iterate_users(root: bytes, name: str, path: str, beat: "Callable[[], None]"
         beat()
         if run.startswith(b"."):
             continue
-        plan = disk.read_json(os.path.join(runs, run, disk.as_path(wire.PLAN_JSON))) or {}
+        plan = disk.read_regular_json(os.path.join(runs, run, disk.as_path(wire.PLAN_JSON))) or {}
         if _reads(plan.get("data"), wanted, place):
             yield {"run_id": disk.as_text(run), "is_running": _is_running(os.path.join(runs, run))}
 
@@ -311,7 +311,7 @@ def _find_real(text: str) -> "Optional[bytes]":
 def _is_running(folder: bytes) -> bool:
     """By the agent's own word, not too old: the laptop that asks may know nothing of this run."""
     path = os.path.join(folder, disk.as_path(wire.STATUS))
-    status = disk.read_json(path) or {}
+    status = disk.read_regular_json(path) or {}
     try:
         return status.get("state") == wire.RUNNING and time.time() - os.stat(path).st_mtime < _FRESH_S
     except OSError:

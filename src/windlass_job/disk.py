@@ -102,11 +102,26 @@ def make_folders(path: bytes) -> None:
 
 
 def read_json(path: bytes) -> "Optional[Dict[str, Any]]":
-    """The object in the file; None when there is none, or nothing that can be read, as in a pipe or folder."""
+    """The object in the file; None when there is none, or nothing that can be read."""
+    try:
+        return _decode_object(read_bytes(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def read_regular_json(path: bytes) -> "Optional[Dict[str, Any]]":
+    """The same of a file that may be another's work: a pipe would be waited for without end."""
     try:
         with open_regular(path) as file:
-            found = json.loads(file.read().decode("utf-8", "replace"))
-    except (FileNotFoundError, NotADirectoryError, Refused, ValueError, RecursionError):
+            return _decode_object(file.read())
+    except (FileNotFoundError, NotADirectoryError, Refused):
+        return None
+
+
+def _decode_object(content: bytes) -> "Optional[Dict[str, Any]]":
+    try:
+        found = json.loads(content.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -225,5 +225,6 @@ def test_connections_that_ask_nothing_do_not_shut_it(places: Places, tmp_path: P
             one.kill()
             one.communicate()
     words = said.read_text()
-    assert words.count("takes no more connections") == (1 if user == os.getuid() else 0), words
+    # Of others most are gone before they are too many.
+    assert words.count("takes no more connections") in ((1,) if user == os.getuid() else (0, 1)), words
     assert words.count("\n") < 10, words
