@@ -115,6 +115,20 @@ def test_packed_data_sets_are_left_out_and_told_unless_they_are_read(project: Pa
     assert names(take_snapshot(project, data=["pack", "set:pets"])) == rest
 
 
+@pytest.mark.parametrize(
+    ("code", "is_named"),
+    [('Shards("packed/pets")', True), ("Shards(here / 'pets')", True), ("puppets = my_pets = 1", False)],
+)
+def test_packed_data_sets_whose_name_stands_in_the_code_come_along(project: Path, code: str, is_named: bool) -> None:
+    write_packed(project / "packed" / "pets", {"a.txt": b"a"}, shards=1)
+    write(project, "train.py", text=code)
+
+    snapshot = take_snapshot(project)
+
+    assert ("packed/pets/dataset.json" in names(snapshot)) is is_named
+    assert bool(snapshot.notices) is not is_named
+
+
 def test_secrets_are_left_out_and_told(project: Path) -> None:
     write(project, "a.py", ".env", "keys/server.pem")
     write(project, "notes.txt", text=PEM)

@@ -8,6 +8,7 @@ a way to data (a file outside comes along, as a file, when `include` names its l
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +45,8 @@ from windlass_job.shards.card import CARD, is_packed
 
 IGNORE_FILE = ".windlassignore"
 _MOST_NAMED = 20
+_CODE = (".py", ".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".json", ".ipynb")
+_MOST_CODE = 1 << 20  # bytes of one file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +156,26 @@ def _find_packed(project: Path, found: Found, data: Sequence[str]) -> frozenset[
     wanted = [f"{os.path.normpath(one)}/" for one in data if one]
     folders = [path.removesuffix(CARD) for path in found.paths if path.endswith(f"/{CARD}")]
     unread = [one for one in folders if not any(one.startswith(it) or it.startswith(one) for it in wanted)]
-    return frozenset(one.rstrip("/") for one in unread if is_packed(os.fsencode(project / one)))
+    packed = [one.rstrip("/") for one in unread if is_packed(os.fsencode(project / one))]
+    return frozenset(packed).difference(_list_named(project, found, packed))
+
+
+def _list_named(project: Path, found: Found, folders: Sequence[str]) -> Iterator[str]:
+    """Of these folders those whose name stands somewhere in the code: it may read them there."""
+    own = tuple(f"{folder}/" for folder in folders)
+    codes = [path for path in found.paths if path.endswith(_CODE) and not path.startswith(own)] if folders else []
+    texts = [_read_small(project / path) for path in codes]
+    for folder in folders:
+        name = re.compile(rb"(?<![\w-])" + re.escape(os.fsencode(folder.rpartition("/")[2])) + rb"(?![\w-])")
+        if any(name.search(text) for text in texts):
+            yield folder
+
+
+def _read_small(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() and path.stat().st_size <= _MOST_CODE else b""
+    except OSError:
+        return b""
 
 
 def _find_own_output() -> Iterator[tuple[int, int]]:
