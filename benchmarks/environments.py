@@ -23,7 +23,8 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
+from tests.waiting import wait_until
 
 from benchmarks.cluster import find_cluster, hold_cluster
 from benchmarks.data.corpus import CORPUS

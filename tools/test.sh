@@ -1,9 +1,10 @@
 #!/bin/bash
 # All tests at once: one worker takes those with the real Slurm, one after another, the others take the rest.
 # Those with the big frameworks are left to `make test-frameworks`, those with libraries of data to `make test-data`.
-# Where Slurm, or Chromium, cannot be had its tests are skipped, with the reason. The last line is pytest's and counts them all.
+# Where Slurm, or Chromium, cannot be had its tests are skipped, with the reason. Of pytest's last lines the first counts them all.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+most_shaky=5
 
 main() {
   tools/venv.sh test check examples
@@ -14,7 +15,23 @@ main() {
   [ "$(id -u)" != 0 ] || tools/services.sh &
   export WINDLASS_NEED_SERVICES=1
   # The fixture `slurm` starts the cluster, and takes it down unless it was up before.
-  .venv/bin/python -m pytest -q -n "${WINDLASS_TEST_WORKERS:-3}" --dist loadgroup -m "not frameworks and not peers"
+  run_all || look_again $?
+}
+
+run_all() {
+  .venv/bin/python -m pytest -q --cache-clear -n "${WINDLASS_TEST_WORKERS:-3}" --dist loadgroup -m "not frameworks and not peers"
+}
+
+# Real servers, a real browser and three workers on two cores: now and then something comes too late. A few that failed are
+# run once more, one at a time; what passes then is named, for it is shaky and wants mending. What fails twice is broken.
+look_again() {
+  local failed=.pytest_cache/v/cache/lastfailed names
+  [ "$1" = 1 ] || exit "$1"
+  names=$(.venv/bin/python -c 'import json, sys; print(*json.load(open(sys.argv[1])), sep="\n")' $failed)
+  [ "$(wc -l <<<"$names")" -le "$most_shaky" ] || exit "$1"
+  echo "test: once more, one at a time: these failed beside the others"
+  .venv/bin/python -m pytest -q --last-failed --last-failed-no-failures none || exit "$1"
+  sed 's/^/test: SHAKY, passed only alone: /' <<<"$names"
 }
 
 install_slurm() { install_where_possible Slurm tests/cluster/install.sh; }

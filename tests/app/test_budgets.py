@@ -10,8 +10,8 @@ import pytest
 from tests.app.conftest import ENGINES
 from tests.app.test_queues import budget
 from tests.app.test_story import TRAINING, make_planned, start, wait_for_words
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.budgets.spending import look_at_spending
 from windlass.app.cancelling import cancel_runs
 from windlass.app.explaining import explain_run

@@ -17,8 +17,9 @@ import pytest
 from tests.app import trials
 from tests.app.trials import Bench, count_jobs, make_client_kill, make_deputy_kill, open_bench
 from tests.app.victims import CLIENT_POINTS, Place, Victim, cancel, look, run_command, submit
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.core.record import RunRecord, RunState
 from windlass_job.faults import FAULT_POINTS, VARIABLE
 

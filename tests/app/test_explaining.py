@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.conftest import ENGINES
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
+from tests.waiting import wait_until
 from windlass.app.explaining import explain_code, explain_job, explain_run, explain_word
 from windlass.app.following import wait
 from windlass.app.planning import Wanted, plan_run

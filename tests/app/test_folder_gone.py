@@ -7,7 +7,7 @@ import pytest
 
 from tests.app.conftest import ENGINES
 from tests.app.test_story import start
-from tests.job.harness import wait_until
+from tests.waiting import wait_until
 from windlass.app.cancelling import cancel_runs
 from windlass.app.explaining import explain_run
 from windlass.app.refreshing import refresh_site

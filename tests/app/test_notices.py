@@ -14,7 +14,7 @@ from tests.app.conftest import ENGINES
 from tests.app.test_story import start
 from tests.builders import RECORD
 from tests.conftest import Places
-from tests.job.harness import wait_until
+from tests.waiting import wait_until
 from windlass.app.cancelling import cancel_runs
 from windlass.app.following import wait
 from windlass.app.refreshing import rebuild, refresh_site

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from tests.app.conftest import ENGINES
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
+from tests.waiting import wait_until
 from windlass.app.queues import QueuesSeen, look_at_queues
 from windlass.app.session import Session
 from windlass.errors import UsageError

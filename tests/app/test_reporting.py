@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass.app.cancelling import cancel_runs
 from windlass.app.following import wait
 from windlass.app.planning import Wanted, plan_run

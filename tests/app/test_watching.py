@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
@@ -30,13 +31,6 @@ COUNTING = """#!/bin/sh
 echo asked >> {log}
 exec {squeue} "$@"
 """
-
-
-def wait_until(is_so: Callable[[], bool], what: str, *, within_s: float = 60.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not is_so():
-        assert time.monotonic() < deadline, f"in vain: {what}"
-        time.sleep(0.05)
 
 
 def add_counted_site(places: Places) -> Path:

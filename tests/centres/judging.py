@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.cluster.cluster import wait_until
 from tests.cluster.house import LiveCentre, Look, Verdict
+from tests.waiting import wait_until
 from windlass.checks import run_checks
 from windlass.core.case import Case
 from windlass.core.facts import Facts

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders import HOUR, MINUTE, PLAN, SPEC
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
+from tests.waiting import wait_until
 from windlass.checks import run_checks
 from windlass.core.case import Case
 from windlass.core.dependency import list_awaited

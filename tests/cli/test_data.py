@@ -13,8 +13,8 @@ import pytest
 
 from tests.app.transfers import make_files, read_set
 from tests.cli.conftest import Windlass
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.data.background_sends import Job
 from windlass.cli.commands.data import command
 from windlass.cli.data_words import SENDS_HEAD, make_send_row

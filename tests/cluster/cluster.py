@@ -2,10 +2,10 @@
 
 import os
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.waiting import wait_until
 
 _SCRIPTS = Path(__file__).parent
 _USERS = ("alice", "bob", "carol", "root")
@@ -16,14 +16,6 @@ NODES = ("node1", "node2", "node3", "node4")
 def reason_it_cannot_run() -> str | None:
     check = subprocess.run([_SCRIPTS / "check.sh"], capture_output=True, text=True, check=False)
     return check.stderr.strip() or None if check.returncode else None
-
-
-def wait_until(claim: Callable[[], bool], what: str, *, timeout_s: float = 30, pause_s: float = 0.2) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not claim():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {timeout_s:g} s")
-        time.sleep(pause_s)
 
 
 def _find_root() -> Path:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.centre import Centre, make_account_commands, make_files, make_late_account_commands
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 
 _SCRIPTS = Path(__file__).parent
 _NAMESPACES = ("--mount", "--net", "--uts", "--ipc", "--pid")

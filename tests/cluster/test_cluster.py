@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.cluster import NODES, SlurmCluster, wait_until
+from tests.cluster.cluster import NODES, SlurmCluster
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slurm
 

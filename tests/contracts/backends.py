@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
+from tests.waiting import wait_until
 from windlass.core.exactly_once import Outcome, pick_own_jobs
 from windlass.core.jobs import JobSeen
 from windlass.core.site import Login, Site, Software

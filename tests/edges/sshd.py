@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
 from tests.edges.sshd import Sshd, find_free_port, read_public, run_sshd
+from tests.waiting import wait_until
 from windlass.core.site import Login, Site, Software
 from windlass.edges.host import Request, make_command, read_completed
 from windlass.edges.runtime_folder import MAX_SOCKET_PATH, find_runtime_folder, make_private_folder

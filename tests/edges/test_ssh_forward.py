@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
 from tests.edges.sshd import Sshd, find_free_port, run_sshd
+from tests.waiting import wait_until
 from windlass.core.site import Login, Site
 from windlass.edges.local_ports import Answer, is_free, probe_port
 from windlass.edges.ssh_host import SshHost

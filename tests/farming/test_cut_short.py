@@ -9,7 +9,7 @@ from tests.farming.farms import Farm
 from tests.farming.test_calls import farm as call_farm
 from tests.farming.test_calls import refer
 from tests.farming.test_pilot import read_records
-from tests.job.harness import wait_until
+from tests.waiting import wait_until
 from windlass_job import wire
 from windlass_job.farming import adding, reading, records
 

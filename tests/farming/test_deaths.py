@@ -13,7 +13,7 @@ import pytest
 
 from tests.farming.farms import Farm
 from tests.farming.test_pilot import read_records
-from tests.job.harness import wait_until
+from tests.waiting import wait_until
 from windlass_job import wire
 from windlass_job.farming import ledger, records
 

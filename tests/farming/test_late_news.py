@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.farming.world import MemoryRoll, MemoryStore, Worker, World, grow
-from tests.job.harness import wait_until
+from tests.waiting import wait_until
 from windlass_job.farming import ledger, table
 from windlass_job.farming.clerk import NOT_BEGUN, Clerk
 from windlass_job.farming.entries import DiskStore, Ledger

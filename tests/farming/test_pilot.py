@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.farming.farms import Farm
-from tests.job.harness import OLDEST_AND_NEWEST, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST
+from tests.waiting import wait_until
 from windlass_job import wire
 from windlass_job.farming import commands, ledger, records
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tests.cluster.cluster import NODES, SlurmCluster, wait_until
+from tests.cluster.cluster import NODES, SlurmCluster
+from tests.waiting import wait_until
 from windlass.core.record import RunRecord
 
 FULL_S = 3.0  # how long the disk stays full

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import wait_until
+from tests.waiting import wait_until
 from windlass.edges.job_zip import make_job_zip
 
 SECRET = "a-word-that-nobody-else-knows"

@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,14 +33,6 @@ def find_pythons() -> dict[str, str]:
 
 PYTHONS = find_pythons()
 OLDEST_AND_NEWEST = {version: PYTHONS[version] for version in (next(iter(PYTHONS)), list(PYTHONS)[-1])}
-
-
-def wait_until(claim: Callable[[], bool], what: str, *, timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not claim():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {timeout_s:g} s")
-        time.sleep(0.02)
 
 
 @dataclass

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, PYTHONS, Job, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST, PYTHONS, Job
+from tests.waiting import wait_until
 
 
 @pytest.fixture(params=list(PYTHONS.values()), ids=list(PYTHONS))

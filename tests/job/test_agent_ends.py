@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST, Job
+from tests.waiting import wait_until
 
 
 @pytest.fixture(params=list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST, Job
+from tests.waiting import wait_until
 from windlass.edges.job_zip import make_job_zip
 
 EXIT_FENCED_OFF = 120

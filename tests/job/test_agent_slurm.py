@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
+from tests.waiting import wait_until
 from windlass.core.gauges.lines import read_files, read_node
 from windlass.edges.job_zip import make_job_zip
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST, Job
+from tests.waiting import wait_until
 from windlass_job.agent.tries import Mark, Tries, count_stalled, has_saved, is_too_late, load_mark
 
 

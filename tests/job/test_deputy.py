@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
 from tests.job.deputy_requests import CODE, DEPUTY, make_run, make_submit
+from tests.waiting import wait_until
 from windlass.edges.channel import Channel, ChannelClosed
 from windlass.edges.host import Json, Request, make_command, read_completed
 from windlass.edges.local_host import LocalHost

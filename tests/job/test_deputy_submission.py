@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
 from tests.job.deputy_requests import DEPUTY, make_run, make_submit
+from tests.waiting import wait_until
 from windlass.edges.channel import Channel, ChannelClosed
 from windlass.edges.host import Json, Reply, Request
 from windlass.edges.local_host import LocalHost

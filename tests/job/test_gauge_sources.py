@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import wait_until
 from tests.job.test_gauges import NVIDIA
+from tests.waiting import wait_until
 from windlass_job.cgroups import find_folders, load_group
 from windlass_job.gauging.cards import choose
 from windlass_job.gauging.cores import count_full, read_given, read_ranges

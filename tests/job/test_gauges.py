@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, Job, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST, Job
+from tests.waiting import wait_until
 from windlass.core.gauges.lines import read_node
 from windlass.core.gauges.series import NodeSeries
 from windlass.edges.job_zip import make_job_zip

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass_job.serving.idleness import Idleness, Look, choose_pause_s, count_cpu_s, format_minutes
 from windlass_job.serving.jupyter_asking import read_activity, read_moment
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from tests.cluster.cluster import wait_until
 from tests.job.small_lab import make_small_lab
+from tests.waiting import wait_until
 from windlass.edges.job_zip import make_job_zip
 from windlass_job import wire
 

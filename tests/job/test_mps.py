@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from tests.job.harness import wait_until
+from tests.waiting import wait_until
 from windlass.edges.job_zip import make_job_zip
 from windlass_job.starting.mps import make_environments
 

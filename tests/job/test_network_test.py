@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST
+from tests.waiting import wait_until
 from windlass.edges.job_zip import make_job_zip
 from windlass_job.network.judgement import judge
 

@@ -6,7 +6,8 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.job.harness import Job, wait_until
+from tests.job.harness import Job
+from tests.waiting import wait_until
 from windlass_job import wire
 from windlass_job.starting.ports import get_first_port, get_master_port, make_variables, take_block
 

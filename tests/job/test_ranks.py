@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST
+from tests.waiting import wait_until
 from windlass.edges.job_zip import make_job_zip
 from windlass_job.processes import read_stat
 from windlass_job.starting.hostlist import read_first_host

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass.edges.bundle import BOOTSTRAP, PYTHON_FLAGS
 from windlass.edges.relay import Relay, RelayFailed
 from windlass_job.relaying import far, frames

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.job.harness import Job, wait_until
+from tests.job.harness import Job
 from tests.job.packed import make_files, write_packed
+from tests.waiting import wait_until
 
 
 def want(stage: str = "node", *, extract: bool = False) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.job.harness import Job, wait_until
+from tests.job.harness import Job
+from tests.waiting import wait_until
 from windlass_job.staging.bringing import Bringer, Brought
 
 WAIT_TO_GO = "for i in $(seq 400); do sleep 0.05; [ -e go ] && exit 0; done"

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from tests.job.harness import OLDEST_AND_NEWEST, wait_until
+from tests.job.harness import OLDEST_AND_NEWEST
 from tests.job.packed import make_files, write_packed
+from tests.waiting import wait_until
 from windlass.edges.job_zip import make_job_zip
 from windlass_job.staging.window import SIZE
 from windlass_job.working.env_packing import pack

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass.edges.job_zip import load_task_sh, make_job_zip
 from windlass_job.starting.ranks import make_ranks
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.job.harness import wait_until
 from tests.reading.sets import cut, make_files, stage, write_set
+from tests.waiting import wait_until
 from windlass_job.reading.shards import ReadFailed, Shards
 
 FILES = make_files(90)

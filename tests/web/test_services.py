@@ -14,7 +14,7 @@ from tests.app.services.foreground import foreground, get_page
 from tests.app.services.test_tensorboard import find_own_board, is_gone, list_shown
 from tests.app.services.venv import find_services
 from tests.app.test_story import wait_for_words
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from tests.web.house import FORM_KEY, SITE, House, make_run
 from windlass.app.cancelling import cancel_runs
 from windlass.app.planning import Wanted, plan_run

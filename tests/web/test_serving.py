@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.web.serving import PREFERRED_PORT
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.transfers import make_files, open_site, read_set
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.data.background_sends import Pace, find_send, list_sends, start, stop
 from windlass.app.data.sending import SendOptions
 from windlass.core.site import Site

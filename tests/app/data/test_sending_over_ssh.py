@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from tests.app.transfers import SHARD, list_visible, make_files, make_ssh_site, open_site, read_set
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from tests.edges.proxy import run_proxy
 from tests.edges.sshd import Sshd, run_sshd
+from tests.waiting import wait_until
 from windlass.app.data.getting import get
 from windlass.app.data.rsync_sends import make_rsync
 from windlass.app.data.sending import SendOptions, send

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.app.transfers import make_files, make_ssh_site, open_site, read_set
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from tests.edges.sshd import run_sshd
+from tests.waiting import wait_until
 from windlass.app.data.packing import PackOptions, pack_here, pack_there, try_packing, try_packing_there
 from windlass.app.data.sampling import fetch_sample
 from windlass.app.data.sets import find_set

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.environments.builds import GOOD, ID, is_alive, list_builds, read_thing, start_work, work
-from tests.cluster.cluster import wait_until
 from tests.edges.places import FULL_PLACES, FullPlace, small_disk
+from tests.waiting import wait_until
 from windlass_job import faults, wire
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.app.environments.builds import ID, is_alive
 from tests.app.transfers import make_ssh_site, open_site
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from tests.edges.sshd import run_sshd
 from tests.environments.wheelhouse import make_wheel
+from tests.waiting import wait_until
 from windlass import api
 from windlass.app.environments.building import build_environment
 from windlass.app.environments.ensuring import ensure_environment

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.environments.prefetches import ID, make_step, work
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass.core.codec import from_json
 from windlass.core.prefetch import TELL_OFFLINE
 from windlass.core.prefetched import Ended, Prefetched

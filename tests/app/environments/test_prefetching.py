@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.app.environments.hub import TRAIN, WEIGHTS, Hub, make_project, open_hub
-from tests.cluster.cluster import SlurmCluster, wait_until
+from tests.cluster.cluster import SlurmCluster
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.environments.prefetching import PrefetchOptions, prefetch
 from windlass.app.explaining import explain_run
 from windlass.app.following import wait

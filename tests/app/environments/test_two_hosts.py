@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tests.app.environments.builds import GOOD, ID, SRC, list_builds, read_thing, start_work, work
 from tests.app.transfers import make_local_site, open_site
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.environments.registry import list_environments, remove_environments
 from windlass_job import faults, wire
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Places
 from tests.environments.houses import make_wheel, serve_index
+from tests.waiting import wait_until
 from windlass import api
 from windlass.app.environments.building import build_environment
 from windlass.app.environments.locking import lock_built
@@ -145,7 +146,8 @@ def test_nodes_that_reach_no_index_make_it_from_wheels_that_the_laptop_sends(
     said = api.logs(api.wait(record, session=session), session=session).decode()
 
     assert f"trained with 2.1 {local}/windlass-{record.job_id}/windlass-venv-" in said
-    assert not list(local.iterdir())  # nobody else cleans the disks of these nodes
+    # Nobody else cleans the disks of these nodes; the job does it when its last word is written.
+    wait_until(lambda: not list(local.iterdir()), "the folder on the node is gone")
 
 
 def test_a_job_that_reaches_no_index_builds_it_from_wheels_that_the_laptop_sends(

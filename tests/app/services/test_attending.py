@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.app.services.foreground import foreground
-from tests.cluster.cluster import wait_until
 from tests.job.small_lab import make_small_lab
+from tests.waiting import wait_until
 from windlass.app.services.attending import find_attended, find_left
 from windlass.app.services.opening import open_notebook
 from windlass.app.session import Session

@@ -14,8 +14,8 @@ from tests.app.services.test_tensorboard import find_own_board, is_gone, list_sh
 from tests.app.services.test_tunnels import start as start_web
 from tests.app.services.venv import find_services
 from tests.app.test_story import wait_for_words
-from tests.cluster.cluster import wait_until
 from tests.job.small_lab import make_small_lab
+from tests.waiting import wait_until
 from windlass.app.cancelling import cancel_runs
 from windlass.app.session import Session
 from windlass.edges.local_ports import find_free_port

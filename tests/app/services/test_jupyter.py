@@ -12,8 +12,8 @@ import pytest
 
 from tests.app.services.foreground import Foreground, foreground, get_page
 from tests.app.services.venv import find_services
-from tests.cluster.cluster import wait_until
 from tests.job.small_lab import make_small_lab
+from tests.waiting import wait_until
 from windlass.app.session import Session
 from windlass.core.record import RunRecord, RunState
 from windlass.edges.local_ports import find_free_port

@@ -20,8 +20,8 @@ from tests.app.services.test_tensorboard import (
     start,
 )
 from tests.app.services.venv import find_services
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.session import Session
 from windlass.edges.local_ports import find_free_port
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.app.services.foreground import foreground, get_page
 from tests.app.services.ssh_site import NAME, FarSite, far_site
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
 from tests.job.small_lab import make_small_lab
+from tests.waiting import wait_until
 from windlass.app.services.attending import find_attended
 from windlass.app.session import Session
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.app.services.foreground import foreground
 from tests.app.services.ssh_site import NAME, far_site
-from tests.cluster.cluster import wait_until
 from tests.conftest import Places
+from tests.waiting import wait_until
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.services.spots import find_running_job

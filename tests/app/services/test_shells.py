@@ -6,7 +6,7 @@ import pytest
 
 from tests.app.services.foreground import foreground
 from tests.app.services.terminal import terminal
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.session import Session

@@ -17,7 +17,7 @@ from tests.app.services.foreground import foreground, get_page
 from tests.app.services.venv import find_services
 from tests.app.test_story import wait_for_words
 from tests.builders import RECORD
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass.app.following import wait
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run

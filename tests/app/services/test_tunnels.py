@@ -8,7 +8,7 @@ from urllib.error import URLError
 import pytest
 
 from tests.app.services.foreground import foreground, get_page
-from tests.cluster.cluster import wait_until
+from tests.waiting import wait_until
 from windlass.app.cancelling import cancel_runs
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run

@@ -58,7 +58,7 @@ def test_a_run_is_noted_cancelled_and_resumed(guest_without_script: Visitor, hou
 
     page.get_by_label("Write something down").fill("the rate was too high")
     page.get_by_role("button", name="Keep").click()
-    assert page.url.endswith(f"/runs/{training.run_id}#notes")
+    page.wait_for_url(f"**/runs/{training.run_id}#notes")
     page.get_by_text("the rate was too high").wait_for()
 
     assert "cancelled" in act(page, training, "Cancel")

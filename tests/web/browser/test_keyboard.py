@@ -60,7 +60,7 @@ def test_the_first_key_skips_to_the_content(visitor: Visitor) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
 
-    assert page.url.endswith("#main")
+    page.wait_for_url("**/#main")
     assert page.evaluate("document.activeElement.id") == "main"
 
 

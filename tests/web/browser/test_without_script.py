@@ -72,5 +72,5 @@ def test_the_theme_is_chosen_by_a_form(visitor: Visitor) -> None:
 
     page.get_by_role("button", name="dark").click()
 
-    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.locator("html[data-theme=dark]").wait_for()
     assert page.url.endswith("/runs?q=sweep")
