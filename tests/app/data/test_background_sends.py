@@ -14,7 +14,7 @@ import pytest
 from tests.app.transfers import make_files, open_site, read_set
 from tests.conftest import Places
 from tests.waiting import wait_until
-from windlass.app.data.background_sends import Pace, find_send, list_sends, start, stop
+from windlass.app.data.background_sends import find_send, list_sends, start, stop
 from windlass.app.data.sending import SendOptions
 from windlass.core.site import Site
 from windlass.edges.folders import find_folders
@@ -175,16 +175,6 @@ def _fill(path: Path) -> None:
     with suppress(OSError), path.open("wb", buffering=0) as file:
         while True:
             file.write(bytes(4096))
-
-
-def test_the_rate_is_that_of_late_and_forgets_what_was_there_before_a_cut() -> None:
-    pace = Pace(100.0)
-    assert pace.measure(100.0, 0) is None
-
-    rates = [pace.measure(101.0 + second, 10**9 + 500 * second) for second in range(60)]
-
-    assert rates[0] == 10**9
-    assert rates[-1] == 500
 
 
 def _make_endless(source: Path, files: int = 8) -> None:

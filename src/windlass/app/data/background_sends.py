@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ import msgspec
 
 from windlass.app.data.globus_sends import globus_cancel, globus_status, list_globus_sends
 from windlass.app.data.sending import SendOptions, Sent, check_name, send
+from windlass.app.data.sending_progress import PROGRESS, ProgressWriter, load_progress, save_progress
 from windlass.app.session import Session
 from windlass.core.site import Site
 from windlass.edges.files import make_private_folder, save_file
@@ -29,11 +29,8 @@ from windlass.edges.globus import Task
 from windlass.errors import NotFound, TransferBusy, WindlassError
 
 _ORDER = "order.json"
-_PROGRESS = "progress.json"
 _LOG = "log"
 _LOCK = "lock"
-_TELL_S = 1.0
-_UPDATES = 30  # that the rate is taken of: half a minute
 _STOP_S = 10.0
 _START_S = 60.0  # a laptop that is busy takes its time; one that does not start in this does not start
 _KEPT = 20  # sendings that are over and still listed
@@ -46,16 +43,6 @@ class Order:
     source: str
     options: SendOptions
     started: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    pid: int = 0
-    state: str = "running"
-    done_bytes: int = 0
-    total_bytes: int = 0
-    rate: float | None = None  # bytes a second, lately
-    message: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,10 +135,10 @@ def _signal(job: Job, number: signal.Signals) -> None:
 
 def _note_stopped(folder: Path) -> None:
     """Of one that had no time to say how it ended: it ended because we asked."""
-    now = _load_progress(folder)
+    now = load_progress(folder)
     if now.state == "running":
         said = "it did not end by itself and was killed; the same sending goes on where it was"
-        _save_progress(folder, replace(now, state="stopped", message=said))
+        save_progress(folder, replace(now, state="stopped", message=said))
 
 
 def run_order(folder: Path) -> int:
@@ -159,7 +146,7 @@ def run_order(folder: Path) -> int:
     order = msgspec.json.decode((folder / _ORDER).read_bytes(), type=Order)
     with _hold(folder):
         signal.signal(signal.SIGTERM, _raise_stopped)
-        writer = _Writer(folder)
+        writer = ProgressWriter(folder)
         try:
             with Session(folders=find_folders(os.environ), environ=os.environ, tell=_say) as session:
                 site = session.site(order.site)
@@ -189,65 +176,6 @@ def _raise_stopped(*_: object) -> None:
     raise _Stopped
 
 
-class Pace:
-    """Bytes a second over the last updates: what is there from before a cut counts at once, and is not sent."""
-
-    def __init__(self, now: float) -> None:
-        self._seen = deque([(now, 0)], maxlen=_UPDATES)
-
-    def measure(self, now: float, done: int) -> float | None:
-        since, before = self._seen[0]
-        self._seen.append((now, done))
-        return (done - before) / (now - since) if now > since else None
-
-
-class _Writer:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._pace = Pace(time.monotonic())
-        self._last = 0.0
-        self._now = Progress(pid=os.getpid())
-        _save_progress(folder, self._now)
-
-    def update(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._last < _TELL_S and done < total:
-            return
-        self._last = now
-        rate = self._pace.measure(now, done)
-        self._now = Progress(pid=os.getpid(), done_bytes=done, total_bytes=total, rate=rate)
-        self._save()
-
-    def end(self, state: str, message: str) -> None:
-        self._now = replace(self._now, state=state, message=message)
-        self._save()
-
-    def _save(self) -> None:
-        """A disk that is full by now must not end what is sent to another."""
-        try:
-            _save_progress(self._folder, self._now)
-        except WindlassError:
-            with suppress(OSError):
-                _overwrite_progress(self._folder, self._now)
-
-
-def _load_progress(folder: Path) -> Progress:
-    try:
-        return msgspec.json.decode((folder / _PROGRESS).read_bytes(), type=Progress)
-    except (OSError, msgspec.MsgspecError):
-        return Progress()
-
-
-def _save_progress(folder: Path, progress: Progress) -> None:
-    save_file(folder / _PROGRESS, msgspec.json.encode(progress), is_durable=False)
-
-
-def _overwrite_progress(folder: Path, progress: Progress) -> None:
-    """In place, which needs no space."""
-    with open(folder / _PROGRESS, "r+b", buffering=0) as file:
-        file.write(msgspec.json.encode(progress).ljust(os.fstat(file.fileno()).st_size))
-
-
 def _describe(sent: Sent) -> str:
     return f"{sent.files} files at {sent.path}" + (", unchanged" if sent.is_unchanged else "")
 
@@ -265,9 +193,9 @@ def _launch(session: Session, folder: Path) -> None:
             start_new_session=True,
         )
     deadline = time.monotonic() + _START_S
-    while not (folder / _PROGRESS).exists() and process.poll() is None and time.monotonic() < deadline:
+    while not (folder / PROGRESS).exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    if not (folder / _PROGRESS).exists():
+    if not (folder / PROGRESS).exists():
         with suppress(ProcessLookupError):
             process.kill()  # nobody would know of it
         process.wait()
@@ -281,7 +209,7 @@ def _load(folder: Path) -> Job | None:
     except (OSError, msgspec.MsgspecError):
         return None
     is_held = _is_held(folder)  # asked first: it may end at any moment, and says how before it lets go
-    progress = _load_progress(folder)
+    progress = load_progress(folder)
     if progress.state == "running" and not is_held:
         progress = replace(
             progress, state="failed", message="its process is gone; the same sending goes on where it was"
