@@ -92,7 +92,7 @@ def _hide_line(line: bytes) -> bytes:
 class Selection:
     """What the user and the lists above say; `environments` are folders found to be Python environments.
 
-    packed: folders found to be data sets of ours, which no source of [data] names.
+    packed: folders found to be data sets of ours, which no source of [data] names, nor the command, nor the code.
     """
 
     include: Patterns

@@ -8,7 +8,6 @@ a way to data (a file outside comes along, as a file, when `include` names its l
 import contextlib
 import hashlib
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,15 +37,13 @@ from windlass.core.toml.writing import format_string, format_value
 from windlass.edges.git import GitFailed, GitState, fetch_diff, fetch_git_state
 from windlass.edges.hashing import Hashed, Hasher, UnsteadyFile, load_verified
 from windlass.edges.links import find_unsent, read_inner_link
+from windlass.edges.packed_in_project import find_unread_sets
 from windlass.edges.project_files import Found, find_project_files
 from windlass.edges.walk import describe_kind
 from windlass.errors import SnapshotError
-from windlass_job.shards.card import CARD, is_packed
 
 IGNORE_FILE = ".windlassignore"
 _MOST_NAMED = 20
-_CODE = (".py", ".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".json", ".ipynb")
-_MOST_CODE = 1 << 20  # bytes of one file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +101,8 @@ def take_snapshot(
 ) -> Snapshot:
     """Patterns are those of .gitignore. `cache_folder`: where the hashes of unchanged files are remembered.
 
-    data: paths that the run reads: a packed set there, below or around it comes along.
+    data: paths that a source of [data] or the command names: a packed set there, below or around it comes along, and
+    so does one whose name stands in the code.
     """
     project = project.resolve()
     if not project.is_dir():
@@ -113,7 +111,7 @@ def take_snapshot(
     wanted, unwanted = read_patterns(include), _load_exclude(project, exclude)
     found = find_project_files(project, include=wanted, exclude=unwanted)
     environments = find_environments(found.paths)
-    packed = _find_packed(project, found, data)
+    packed = find_unread_sets(project, found, data)
     selection = Selection(include=wanted, exclude=unwanted, environments=environments, packed=packed)
     taking = _Taking(project=project, selection=selection, left_out=list(found.left_out))
     taking.select(found.paths)
@@ -146,36 +144,6 @@ def take_snapshot(
         cache_file=hasher.cache_file,
         held=hasher.held,
     )
-
-
-def _find_packed(project: Path, found: Found, data: Sequence[str]) -> frozenset[str]:
-    """Data sets that were packed, fetched or sampled into the project and are not read there.
-
-    The project itself is never one.
-    """
-    wanted = [f"{os.path.normpath(one)}/" for one in data if one]
-    folders = [path.removesuffix(CARD) for path in found.paths if path.endswith(f"/{CARD}")]
-    unread = [one for one in folders if not any(one.startswith(it) or it.startswith(one) for it in wanted)]
-    packed = [one.rstrip("/") for one in unread if is_packed(os.fsencode(project / one))]
-    return frozenset(packed).difference(_list_named(project, found, packed))
-
-
-def _list_named(project: Path, found: Found, folders: Sequence[str]) -> Iterator[str]:
-    """Of these folders those whose name stands somewhere in the code: it may read them there."""
-    own = tuple(f"{folder}/" for folder in folders)
-    codes = [path for path in found.paths if path.endswith(_CODE) and not path.startswith(own)] if folders else []
-    texts = [_read_small(project / path) for path in codes]
-    for folder in folders:
-        name = re.compile(rb"(?<![\w-])" + re.escape(os.fsencode(folder.rpartition("/")[2])) + rb"(?![\w-])")
-        if any(name.search(text) for text in texts):
-            yield folder
-
-
-def _read_small(path: Path) -> bytes:
-    try:
-        return path.read_bytes() if path.is_file() and path.stat().st_size <= _MOST_CODE else b""
-    except OSError:
-        return b""
 
 
 def _find_own_output() -> Iterator[tuple[int, int]]:
