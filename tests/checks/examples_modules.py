@@ -1,13 +1,15 @@
-"""C320, C321 and C327: whether modules can be loaded, and whether the environment has the right Python."""
+"""C317, C320, C321 and C327: whether modules serve the run, and whether the environment has the right Python."""
 
 from dataclasses import replace
 
 from tests.builders import PLAN, SPEC
 from tests.checks.cases import Example, case
+from tests.checks.code_cases import A100, ONE_GPU, V100, code_case, mixed, site_with
 from windlass.core.case import Case
 from windlass.core.environment import Built, Entering, EnvironmentSeen, Place, Recipe
 from windlass.core.modules.trial import ModulesSeen
 from windlass.core.run import Environment
+from windlass.core.site import GpuKind, Site
 from windlass.core.wheels.python_needed import PythonNeeded
 
 UNKNOWN = ModulesSeen(
@@ -15,6 +17,10 @@ UNKNOWN = ModulesSeen(
 )
 REFUSED = ModulesSeen(failed="cuda-driver", said="this module is for compute nodes")
 OLD_PYTHON = ModulesSeen(loaded=("python/3.9.6",), python="3.9.6", brings_python=True)
+
+
+def loaded(site: Site, *modules: str) -> Case:
+    return code_case(site=site, plan=replace(ONE_GPU, modules=modules))
 
 
 def tried(seen: ModulesSeen | None) -> Case:
@@ -56,6 +62,21 @@ def needing(text: str, *, built: str | None = None, site: str | None = None) -> 
 
 
 EXAMPLES = {
+    "C317": Example(
+        trips=loaded(V100, "PyTorch/2.13.0-foss-2026a-CUDA-13.0.1"),
+        passes=loaded(V100, "PyTorch/2.1.2-foss-2023a-CUDA-12.1.1"),
+        says="PyTorch/2.13.0-foss-2026a-CUDA-13.0.1 is built with CUDA 13.0, which makes code for GPUs from 7.5 on; "
+        "the v100 is 7.0",
+        also_trips=(
+            loaded(mixed(GpuKind(name="v100"), GpuKind(name="a100")), "pytorch/2.13.0-cuda-13.0"),
+            loaded(site_with(GpuKind(name="k80")), "pytorch/2.1.2-cuda-12.1"),
+        ),
+        also_passes=(
+            loaded(A100, "PyTorch/2.13.0-foss-2026a-CUDA-13.0.1"),
+            loaded(V100, "PyTorch/2.13.0"),
+            loaded(site_with(GpuKind(name="mystery")), "PyTorch/2.13.0-CUDA-13.0"),
+        ),
+    ),
     "C320": Example(
         trips=tried(UNKNOWN),
         passes=tried(ModulesSeen(loaded=("gcc/12.3", "PyTorch/9"))),

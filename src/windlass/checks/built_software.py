@@ -3,21 +3,16 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from windlass.checks.conda_solving import ANY_CUDA
 from windlass.core.case import Case
 from windlass.core.environment import Built
 from windlass.core.finding import Finding, Severity
 from windlass.core.source.gpu_advice import list_builds, list_places, soften
 from windlass.core.source.gpu_builds import format_capability
-from windlass.core.source.pins import CONDA_LOCKS, find_torch_module, read_conda_files
 from windlass.core.source.software import find_gpu_kinds
 
 _CODE = re.compile(r"(sm|compute)_(\d+)[a-z]?")
 _NAME_ANOTHER = "name a build with CUDA in the requirements, then: windlass env build"
-_ANY_CUDA = "12.4"
-_OLDEST_OF_CUDA = {"11": 35, "12": 50, "13": 75}  # the oldest GPU that a compiler of this version makes code for
-_OF_PIP = re.compile(r"(?m)^\s*-\s*['\"]?pip['\"]?\s*:")
-# Of conda's packages those that come for processors and for GPUs under one name.
-_OF_CONDA = frozenset({"pytorch", "tensorflow", "jax", "jaxlib"})
 
 
 def environment_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
@@ -83,67 +78,8 @@ def _list_for_processors(built: Built) -> Iterator[str]:
 
 def _advise_conda(case: Case) -> str:
     known = case.site.software.cuda
-    solve = f'cuda = "{_ANY_CUDA}" under [software] of the site file: a solver that sees no GPU needs it'
+    solve = f'cuda = "{ANY_CUDA}" under [software] of the site file: a solver that sees no GPU needs it'
     return f"{f'cuda-version={known} in its list' if known else solve}; then: windlass env build --again"
-
-
-def module_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
-    """The CUDA in the name of PyTorch's module makes no code for this GPU any more.
-
-    CUDA 13 makes none for GPUs before 7.5 (so not for the V100), 12 none before 5.0 and 11 none before 3.5.
-    """
-    module = find_torch_module(case.plan.modules)
-    oldest = _OLDEST_OF_CUDA.get(module[2].partition(".")[0]) if module and module[2] else None
-    if module is None or oldest is None or not case.plan.gpus_per_node:
-        return
-    kinds = find_gpu_kinds(case)
-    wrong = next(((kind, one) for kind, one in kinds if one < oldest), None)
-    if wrong is None:
-        return
-    kind, capability = wrong
-    places = list_places(case, lambda one: one >= oldest)
-    find = f"a module with an older CUDA: windlass modules find PyTorch --on {case.site.name}"
-    found = Finding(
-        code="C317",
-        severity=Severity.WARNING,
-        message=f"{module[0]} is built with CUDA {module[2]}, which makes code for GPUs from "
-        f"{format_capability(oldest)} on; the {kind} is {format_capability(capability)}",
-        hint=", or ".join((find, *places)),
-        fact=f"gpu.{kind}.capability of {case.site.name}",
-    )
-    works = [name for name, one in kinds if one >= oldest]
-    yield soften(case, found, works[-1]) if works else found
-
-
-def conda_may_solve_for_processors(case: Case) -> Iterator[Finding]:
-    """A conda environment is about to be built where no GPU is seen: solvers take the builds for processors then.
-
-    They look for the driver of the machine they run on, and login nodes have none. `cuda` under [software] of the site
-    file says which one the nodes have; so does a look at a node, and a package in the list that asks for CUDA.
-    """
-    seen = case.environment
-    if seen is None or seen.built is not None or seen.is_left_out or not case.plan.gpus_per_node:
-        return
-    files = seen.recipe.files
-    if case.spec.environment.conda is None or not files or case.site.software.cuda or not find_gpu_kinds(case):
-        return
-    text = "\n".join(files.values())
-    if not CONDA_LOCKS.isdisjoint(files) or re.search(r"cuda|gpu", text, re.IGNORECASE):
-        return
-    own = {name: _OF_PIP.split(text)[0] for name, text in files.items()}
-    for pin in read_conda_files(own):
-        if pin.name in _OF_CONDA:
-            yield Finding(
-                code="C315",
-                severity=Severity.WARNING,
-                message=f"{pin.name} may be solved as the build for processors: "
-                f"no file says which CUDA the nodes of {case.site.name} have",
-                hint=f"windlass site check {case.site.name} --deep   # asks a node\n"
-                f'or in the site file: [software] cuda = "{_ANY_CUDA}"',
-                fact=f"software.cuda of {case.site.name}",
-                where=pin.where,
-            )
-            return
 
 
 def _runs_on(code: Sequence[str], capability: int) -> bool:

@@ -1,11 +1,17 @@
-"""Whether the modules of a run can be loaded, and whether its Python is the one its environment was built for."""
+"""Whether the modules of a run can be loaded and serve its GPUs, and whether its Python is that of its environment."""
 
 from collections.abc import Iterator, Sequence
 
 from windlass.core.case import Case
 from windlass.core.environment import Place
 from windlass.core.finding import Finding, Severity
+from windlass.core.source.gpu_advice import list_places, soften
+from windlass.core.source.gpu_builds import format_capability
+from windlass.core.source.pins import find_torch_module
+from windlass.core.source.software import find_gpu_kinds
 from windlass.core.toml.writing import format_value
+
+_OLDEST_OF_CUDA = {"11": 35, "12": 50, "13": 75}  # the oldest GPU that a compiler of this version makes code for
 
 
 def module_cannot_be_loaded(case: Case) -> Iterator[Finding]:
@@ -27,6 +33,34 @@ def module_cannot_be_loaded(case: Case) -> Iterator[Finding]:
         hint=f"[environment] modules = {format_value(seen.load)}" if seen.load else find,
         fact=f"module load {' '.join(case.plan.modules)} in a login shell of {case.site.name}",
     )
+
+
+def module_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
+    """The CUDA in the name of PyTorch's module makes no code for this GPU any more.
+
+    CUDA 13 makes none for GPUs before 7.5 (so not for the V100), 12 none before 5.0 and 11 none before 3.5.
+    """
+    module = find_torch_module(case.plan.modules)
+    oldest = _OLDEST_OF_CUDA.get(module[2].partition(".")[0]) if module and module[2] else None
+    if module is None or oldest is None or not case.plan.gpus_per_node:
+        return
+    kinds = find_gpu_kinds(case)
+    wrong = next(((kind, one) for kind, one in kinds if one < oldest), None)
+    if wrong is None:
+        return
+    kind, capability = wrong
+    places = list_places(case, lambda one: one >= oldest)
+    find = f"a module with an older CUDA: windlass modules find PyTorch --on {case.site.name}"
+    found = Finding(
+        code="C317",
+        severity=Severity.WARNING,
+        message=f"{module[0]} is built with CUDA {module[2]}, which makes code for GPUs from "
+        f"{format_capability(oldest)} on; the {kind} is {format_capability(capability)}",
+        hint=", or ".join((find, *places)),
+        fact=f"gpu.{kind}.capability of {case.site.name}",
+    )
+    works = [name for name, one in kinds if one >= oldest]
+    yield soften(case, found, works[-1]) if works else found
 
 
 def python_is_another(case: Case) -> Iterator[Finding]:
