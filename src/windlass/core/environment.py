@@ -178,9 +178,8 @@ class Kind:
     read: Callable[[Environment, Site, ReadFile], Recipe | None]  # None: the run wants none of this kind
     make_build: Callable[[Recipe, Site], Build]
     enter: Callable[[Environment, Recipe, str, Site], Entering]  # the third: where it lies, see `make_path`
-    find: Callable[[Recipe, Site], str] | None = (
-        None  # bash that prints a `Place`, its path last, or says why there is none
-    )
+    # Bash that prints a `Place`, its path last, or says why there is none.
+    find: Callable[[Recipe, Site], str] | None = None
     # What others must know of it. They ask for the fact, never for the name.
     takes_wheels: bool = False  # its packages are files of a wheelhouse, an index or the laptop
     uses_outer_python: bool = False  # of the system or a module; else it brings one, whatever the modules say
