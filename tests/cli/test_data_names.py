@@ -1,4 +1,5 @@
-"""Names that make trouble: `windlass data` with paths that are too long, are not there, or hold a line's end."""
+"""Names that make trouble: `windlass data` with paths that are too long, are not there, look like an option, or hold
+a line's end."""
 
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from tests.app.transfers import make_files
 from tests.cli.conftest import Windlass
+from tests.cli.test_data import flip_a_bit
 
 LONG = "x" * 1000
 
@@ -60,3 +62,17 @@ def test_names_of_classes_keep_to_their_line(windlass: Windlass, project: Path) 
 
     assert "classes  2: old\\tdogs, old\\ncats\n" in told
     assert told.endswith("0\told\\tdogs\n1\told\\ncats\n")
+
+
+def test_a_damaged_folder_that_looks_like_an_option_is_mended_as_told(
+    windlass: Windlass, pets: Path, project: Path
+) -> None:
+    windlass("data", "pack", "pets", "./-n")
+    flip_a_bit(project / "-n")
+
+    told = windlass("data", "verify", "--", "-n")
+    mended = windlass("data", "pack", "pets", "./-n", "--anew")
+
+    assert "windlass data pack SOURCE ./-n --anew\n" in told.stderr
+    assert mended.returncode == 0, mended.stderr
+    assert windlass("data", "verify", "--", "-n").returncode == 0

@@ -8,7 +8,7 @@ import click
 from windlass.cli.opening import open_session, read_site_name
 from windlass.cli.output import Output, make_printable
 from windlass.cli.progress import Progress
-from windlass.core.shell import quote
+from windlass.core.shell import quote, quote_path
 from windlass.errors import DataDamaged, DataFailed, ExitCode
 from windlass_job.wire import is_data_name
 
@@ -65,7 +65,7 @@ def verify(output: Output, /, what: str, site_name: str | None) -> int:
 
 
 def _mend_here(path: str) -> str:
-    return f"windlass data pack SOURCE {quote(path)} --anew"
+    return f"windlass data pack SOURCE {quote_path(path)} --anew"
 
 
 def _mend_there(what: str, site: str) -> str:
