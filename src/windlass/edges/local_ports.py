@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from windlass.edges.connections import IPV4, format_end, load_connections
+
 ADDRESS = "127.0.0.1"
-_TABLE = Path("/proc/net/tcp")  # of Linux
-_LOOPBACK, _ESTABLISHED = "0100007F", "01"  # as the kernel writes them
 _BACKLOG = 64
 _REFUSED_S = 0.3  # a tunnel whose far end refuses closes the connection soon; if later, the page tells
 
@@ -81,14 +81,10 @@ def probe_page(port: int, path: str, *, token: str = "", timeout_s: float = 10.0
         connection.close()
 
 
-def has_clients(port: int, *, table: Path = _TABLE) -> bool | None:
+def has_clients(port: int, *, table: Path = IPV4) -> bool | None:
     """Somebody is connected to this port, such as the tab of a browser; None where the kernel does not tell."""
-    try:
-        rows = [line.split() for line in table.read_text(encoding="ascii", errors="replace").splitlines()[1:]]
-    except OSError:
-        return None
-    end = f"{_LOOPBACK}:{port:04X}"
-    return any(row[1:2] == [end] and row[3:4] == [_ESTABLISHED] for row in rows)
+    rows, end = load_connections(table), format_end(ADDRESS, port)
+    return None if rows is None else any(row.here == end and row.is_established for row in rows)
 
 
 def _stays_open(port: int) -> bool:
