@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import socket
 import threading
@@ -21,7 +22,8 @@ from windlass.edges.mirror import Mirror
 from windlass.web.application import make_application
 from windlass.web.callers import Caller
 from windlass.web.desk import Desk
-from windlass.web.door import Door, Keys
+from windlass.web.door import Keys
+from windlass.web.peers import NOBODY, find_owner
 
 SITE = "alpha"
 FORM_KEY = re.compile(r'name="form_key" value="([^"]+)"')
@@ -45,10 +47,10 @@ class House:
     session: Session
     watch: Watch
     desk: Desk
-    door: Door
     server: uvicorn.Server
     keys: Keys
     port: int
+    strangers: set[tuple[str, int]]  # callers whom the door is to take for another user's
     cookies: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -119,14 +121,21 @@ def open_house(session: Session) -> tuple[House, threading.Thread]:
         return Session(folders=session.folders, environ=session.environ)
 
     desk = Desk(watch, open_session)
-    app = make_application(desk, keys=keys, port=port)
+    strangers: set[tuple[str, int]] = set()
+
+    def see_owner(client: tuple[str, int], server_port: int) -> int | None:
+        """By the real tables, in which the rows of strangers are another's."""
+        owner = find_owner(client, server_port)
+        return os.getuid() + 4711 if client in strangers and owner not in (None, NOBODY) else owner
+
+    app = make_application(desk, keys=keys, port=port, find_owner=see_owner)
     config = uvicorn.Config(
         app, http=Caller, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
-    house = House(session=session, watch=watch, desk=desk, door=app, server=server, keys=keys, port=port)
+    house = House(session=session, watch=watch, desk=desk, server=server, keys=keys, port=port, strangers=strangers)
     return house, thread
 
 

@@ -33,13 +33,14 @@ from windlass.web.pages import (
     today,
     why,
 )
+from windlass.web.peers import FindOwner, find_owner
 from windlass.web.vendor import STATIC
 
 _SMALLEST_PACKED = 1000  # bytes
 _STATUSES = {ExitCode.NOT_FOUND: 404, ExitCode.USAGE: 400}
 
 
-def make_application(desk: Desk, *, keys: Keys, port: int) -> Door:
+def make_application(desk: Desk, *, keys: Keys, port: int, find_owner: FindOwner = find_owner) -> Door:
     deeds = Deeds(desk.open_session)
     routes = [
         _page("/", today.show, desk),
@@ -99,7 +100,7 @@ def make_application(desk: Desk, *, keys: Keys, port: int) -> Door:
             Exception: partial(_show_bug, desk),
         },
     )
-    return Door(pages, keys=keys, port=port)
+    return Door(pages, keys=keys, port=port, find_owner=find_owner)
 
 
 def _page(path: str, show: Callable[..., Any], *things: object) -> Route:

@@ -8,7 +8,6 @@ import hmac
 import html
 import os
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote
@@ -18,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from windlass.web.peers import NOBODY, find_owner, is_of_another_user
+from windlass.web.peers import NOBODY, FindOwner, find_owner, is_of_another_user
 
 TOKEN_HEADER = "x-windlass-token"
 _MOST_FORM = 64 << 10
@@ -58,18 +57,11 @@ class Keys:
 class Door:
     """An ASGI middleware around everything."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        keys: Keys,
-        port: int,
-        find_owner: Callable[[tuple[str, int], int], int | None] = find_owner,
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, keys: Keys, port: int, find_owner: FindOwner = find_owner) -> None:
         self._app = app
         self._keys = keys
         self._port = port
-        self.find_owner = find_owner
+        self._find_owner = find_owner
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self._cookie = f"windlass-{port}"  # cookies of one host are shared by all its ports
 
@@ -94,7 +86,7 @@ class Door:
         """A name that leads here by a trick of DNS, another user of this machine, a page of another program's."""
         if request.headers.get("host", "").lower() not in self._hosts:
             return _shut("This server answers at 127.0.0.1 only.")
-        owner = self.find_owner(request.client, self._port) if request.client else NOBODY
+        owner = self._find_owner(request.client, self._port) if request.client else NOBODY
         if owner == NOBODY:
             return _shut("Which program asks cannot be seen; one of this system, started by you, may ask again.")
         if is_of_another_user(owner):

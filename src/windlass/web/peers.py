@@ -1,7 +1,7 @@
 """Whose program is at the other end of a connection on this machine, where the kernel tells (Linux does)."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from windlass.edges.connections import MAPPED, TABLES, format_end, load_connections
@@ -9,6 +9,8 @@ from windlass.edges.connections import MAPPED, TABLES, format_end, load_connecti
 _SERVER = "127.0.0.1"
 _TURNS = 3  # the kernel hands a table out piece by piece, and one that changes meanwhile may lack a row
 NOBODY = -1
+
+FindOwner = Callable[[tuple[str, int], int], int | None]  # the client and the port of the server
 
 
 def find_owner(client: tuple[str, int], server_port: int, *, tables: Sequence[Path] = TABLES) -> int | None:
