@@ -13,7 +13,8 @@ OLD_DRIVER = site_with(GpuKind(name="a100"), software=Software(driver="535.54.03
 
 
 def jax(site: Site, *lines: str, **environment: object) -> Case:
-    return listed(site, replace(PYPI, **environment), a__txt="\n".join(lines) + "\n")  # type: ignore[arg-type]
+    text = "\n".join(lines) + "\n"
+    return listed(site, replace(PYPI, **environment), a__txt=text)  # type: ignore[arg-type]  # replace() checks the names
 
 
 def left_out(case: Case) -> Case:

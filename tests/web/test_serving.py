@@ -193,7 +193,9 @@ _NOBODY = 65534
     "user",
     [
         pytest.param(os.getuid(), id="own"),
-        pytest.param(_NOBODY, id="other", marks=pytest.mark.skipif(os.getuid() != 0, reason="needs root")),
+        pytest.param(
+            _NOBODY, id="other", marks=pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+        ),
     ],
 )
 def test_connections_that_ask_nothing_do_not_shut_it(places: Places, tmp_path: Path, user: int) -> None:

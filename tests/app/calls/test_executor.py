@@ -293,21 +293,21 @@ def _die() -> None:
 
 
 def _note(path: str, word: str) -> str:
-    os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a") as file:
         file.write(word + "\n")
     return word
 
 
 def _fail_once(path: str) -> str:
-    if os.path.exists(path):  # noqa: PTH110
+    if Path(path).exists():
         return "again"
     open(path, "w").close()
     raise ValueError("the first time")
 
 
 def _wait_for(path: str) -> None:
-    while not os.path.exists(path):  # noqa: PTH110
+    while not Path(path).exists():
         time.sleep(0.05)
 
 
