@@ -8,6 +8,7 @@ from windlass.core.finding import Finding, Severity
 from windlass.core.source.python_module import Call
 from windlass.core.source.reach import Reached, ReachedPython, ReachedShell, look_at_code
 from windlass.core.source.shell_commands import ShellCommand
+from windlass.core.source.starters import TORCHRUN
 
 # With only these beside torch, what is not in the code is nowhere.
 PLAIN = frozenset(
@@ -35,9 +36,7 @@ _SPREADS = re.compile(
     r"|Trainer$|TrainingArguments$|Accelerator$|Fabric$|LightningCLI$"
 )
 _PROGRAMS = {
-    "torchrun": "torchrun",
-    "torch.distributed.run": "torchrun",
-    "torch.distributed.launch": "torchrun",
+    **dict.fromkeys(TORCHRUN, "torchrun"),
     "accelerate": "accelerate",
     "deepspeed": "deepspeed",
     "horovodrun": "horovodrun",

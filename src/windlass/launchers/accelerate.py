@@ -27,9 +27,7 @@ _HOW_IT_SPREADS = ("--multi_gpu", "--use_deepspeed", "--use_fsdp", "--use_megatr
 
 
 def make_argv(plan: Plan) -> tuple[str, ...]:
-    start = read_start(
-        plan.command, launcher="accelerate", starters=("accelerate", "torchrun", "torch.distributed.launch")
-    )
+    start = read_start(plan.command, launcher="accelerate", starters=("accelerate", *torchrun.STARTERS))
     told = [one.name for one in start.options if one.name not in _OURS | _SAYS_NOTHING]
     if start.starter != "accelerate" or not told:
         line = torchrun.make_line(plan, _as_script(start))

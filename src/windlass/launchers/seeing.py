@@ -5,13 +5,12 @@ from collections.abc import Iterator
 
 from windlass.core.launch import Sight
 from windlass.core.source.reach import ReachedShell
+from windlass.core.source.starters import TORCHRUN
 
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 # Programs and modules of Python that start the processes of a training.
 STARTERS = {
-    "torchrun": "torchrun",
-    "torch.distributed.run": "torchrun",
-    "torch.distributed.launch": "torchrun",
+    **dict.fromkeys(TORCHRUN, "torchrun"),
     "accelerate": "accelerate launch",
     "accelerate.commands.launch": "accelerate launch",
     "deepspeed": "deepspeed",

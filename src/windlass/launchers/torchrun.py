@@ -18,7 +18,7 @@ _OURS = frozenset(
         *("--standalone", "--rdzv_backend", "--rdzv_endpoint", "--rdzv_id", "--rdzv_conf", "--max_restarts"),
     }
 )
-_STARTERS = ("torchrun", "torch.distributed.launch")
+STARTERS = ("torchrun", "torch.distributed.launch")  # as `read_start` calls them
 _SHARES_WORK = (
     r"torch\.distributed\.(?:\w+\.)*(?:init_process_group|fully_shard|init_device_mesh|FullyShardedDataParallel)"
     r"|torch\.nn\.parallel\.(?:\w+\.)*DistributedDataParallel"
@@ -30,7 +30,7 @@ def make_argv(plan: Plan) -> tuple[str, ...]:
 
 
 def _read(command: str) -> Start:
-    return read_start(command, launcher="torchrun", starters=_STARTERS)
+    return read_start(command, launcher="torchrun", starters=STARTERS)
 
 
 def make_line(plan: Plan, start: Start) -> str:
@@ -52,7 +52,7 @@ def _call_torchrun(start: Start) -> str:
 
 
 def _is_torchrun(start: Start) -> bool:
-    return start.starter in _STARTERS
+    return start.starter in STARTERS
 
 
 def recognise(sight: Sight) -> str | None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from windlass.core.finding import Severity
 from windlass.core.sbatch.values import read_digits
 from windlass.core.source.shell_commands import ShellCommand, find_exports
+from windlass.core.source.starters import TORCHRUN
 from windlass.lint.mark import Edit, Mark
-from windlass.lint.subject import Subject
+from windlass.lint.subject import TASK_STARTERS, Subject
 
 _NPROC = re.compile(r"--?nproc[-_]per[-_]node[= ]+(\d+)")
 _PORT = re.compile(r"(?:--(?:master|main_process)[-_]port[= ]+|--rdzv[-_]endpoint[= ]+\S+:)(\d{4,5})\b")
@@ -25,10 +26,7 @@ def other_nodes_stay_idle(subject: Subject) -> Iterator[Mark]:
     if subject.nodes < 2 or not subject.trainings or subject.starts_elsewhere:
         return
     # torchrun starts on the node where it is called, so it needs srun for the others too
-    if any(
-        {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "jsrun", "ibrun", "aprun", "prun"} & set(one)
-        for _, one in subject.trainings
-    ):
+    if any(TASK_STARTERS & set(one) for _, one in subject.trainings):
         return
     if re.search(r"--hostfile|--host\b|-H\s", subject.body):
         return
@@ -169,9 +167,8 @@ def several_launchers_a_node(subject: Subject) -> Iterator[Mark]:
 
 
 def _find_launcher(subject: Subject, command: ShellCommand) -> int:
-    names = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
     words = subject.flat(command)
-    return next((at for at, word in enumerate(words) if subject.base(word) in names), len(words))
+    return next((at for at, word in enumerate(words) if subject.base(word) in TORCHRUN), len(words))
 
 
 def _find_port_variables(subject: Subject) -> Iterator[Mark]:

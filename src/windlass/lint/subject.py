@@ -12,6 +12,7 @@ from windlass.core.site import Site
 from windlass.core.source.code import Language
 from windlass.core.source.network_use import Use, find_network_use
 from windlass.core.source.shell_commands import ShellCommand, find_exports, read_commands
+from windlass.core.source.starters import TORCHRUN
 from windlass.lint.mark import Edit, Mark
 
 TYPOGRAPHIC = re.compile("[\u2010-\u2015\u2212\u2018-\u201f\u00a0\u202f\u2007\ufeff]")
@@ -23,27 +24,15 @@ PLACEHOLDER = re.compile(
     re.VERBOSE,
 )
 VARIABLE = re.compile(r"\$\{\w[^}]{0,200}\}|\$\(|`|^\$\w+|\$[A-Z_][A-Z0-9_]+")
-STARTERS = frozenset(
-    [
-        "srun",
-        "mpirun",
-        "mpiexec",
-        "mpiexec.hydra",
-        "torchrun",
-        "accelerate",
-        "deepspeed",
-        "horovodrun",
-        "jsrun",
-        "ibrun",
-        "aprun",
-        "prun",
-    ]
-)
+# They start processes on every node of the job.
+TASK_STARTERS = frozenset(["srun", "mpirun", "mpiexec", "mpiexec.hydra", "jsrun", "ibrun", "aprun", "prun"])
+# What they start is a Python program, even where none shows.
+_PYTHON_STARTERS = frozenset(["torchrun", "accelerate", "deepspeed", "horovodrun"])
+_STARTERS = TASK_STARTERS | _PYTHON_STARTERS
 _OTHER_STARTERS = frozenset(
     ["ssh", "pdsh", "clush", "ray", "dask", "parallel", "xargs", "launch", "torchrun_jsc", "composer", "colossalai"]
 )
 _PYTHON = re.compile(r"python[\d.]*$")
-_TORCH_LAUNCHERS = frozenset(["torch.distributed.run", "torch.distributed.launch"])
 # A script that is sourced for what it sets up, and starts nothing.
 _SETS_UP = re.compile(r"conda\.sh$|profile|modules|env|setup|init|activate", re.IGNORECASE)
 _TALK = frozenset(
@@ -217,10 +206,10 @@ class Subject:
             if not command.words or self.base(command.words[0]) in _TALK:
                 continue
             words = self.flat(command)
-            starters = tuple(self.base(word) for word in words if self.base(word) in STARTERS)
-            if "torchrun" not in starters and _TORCH_LAUNCHERS & set(words):
+            starters = tuple(self.base(word) for word in words if self.base(word) in _STARTERS)
+            if "torchrun" not in starters and not set(TORCHRUN).isdisjoint(words):
                 starters = (*starters, "torchrun")  # the same program by another name
-            own = any(one in ("torchrun", "accelerate", "deepspeed", "horovodrun") for one in starters)
+            own = not _PYTHON_STARTERS.isdisjoint(starters)
             if own or self._runs_python(words) or "torch.distributed" in " ".join(words):
                 found.append((command, starters))
         return tuple(found)
