@@ -202,5 +202,5 @@ def _stay_offline(symptoms: Symptoms) -> tuple[Setting, ...]:
         names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
         patch += [set_to(f"run.env.{name}", "1") for name in names]
     if "wandb" in words:
-        patch.append(set_to("run.env.WANDB_MODE", "offline"))
+        patch += [set_to(f"run.env.{name}", value) for name, value in TRACKERS["wandb"].offline.items()]
     return tuple(patch)

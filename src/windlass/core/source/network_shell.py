@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from windlass.core.secret_words import hide_secrets
 from windlass.core.source.shell_commands import ShellCommand, find_exports, read_commands
-from windlass.core.source.uses import Use, UseKind, has_proxy, is_on
+from windlass.core.source.uses import WANDB_OFFLINE, Use, UseKind, has_proxy, is_on, is_wandb_off
 
 _LONGEST_SHOWN = 90
 _DEEPEST = 3
@@ -209,9 +209,9 @@ def _judge_container(rest: list[str], env: Mapping[str, str]) -> _Verdict | None
 def _judge_wandb(rest: list[str], env: Mapping[str, str]) -> _Verdict | None:
     if _plain(rest)[:1] not in (["login"], ["online"], ["agent"], ["sync"]):
         return None
-    if env.get("WANDB_MODE") in {"offline", "disabled", "dryrun"} and _plain(rest)[:1] != ["sync"]:
+    if is_wandb_off(env) and _plain(rest)[:1] != ["sync"]:
         return None
-    return _Verdict(kind=UseKind.TRACKER, hint='[run.env]\nWANDB_MODE = "offline"', is_sure=False)
+    return _Verdict(kind=UseKind.TRACKER, hint=WANDB_OFFLINE, is_sure=False)
 
 
 _CLOUD = "copy it with the site's transfer node first"

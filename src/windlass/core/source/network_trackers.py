@@ -4,7 +4,7 @@ import ast
 
 from windlass.core.source.looking import Looking, goes_out, make_use
 from windlass.core.source.python_module import Call, format_node
-from windlass.core.source.uses import Use, UseKind, is_on
+from windlass.core.source.uses import WANDB_OFFLINE, Use, UseKind, is_on, is_wandb_off
 
 
 def judge_tracker(looking: Looking, call: Call) -> Use | None:
@@ -14,11 +14,11 @@ def judge_tracker(looking: Looking, call: Call) -> Use | None:
     is_wandb = name in {"wandb.init", "wandb.login", "wandb.agent"} or name.endswith(".WandbLogger")
     if is_wandb or _reports_to_wandb(looking, call):
         is_off = mode in {"offline", "disabled"} or looking.is_true(call.keyword("offline"))
-        if is_off or env.get("WANDB_MODE") in {"offline", "disabled", "dryrun"} or is_on(env, "WANDB_DISABLED"):
+        if is_off or is_wandb_off(env) or is_on(env, "WANDB_DISABLED"):
             return None
         reporter = "Accelerate" if call.name.endswith(".init_trackers") else "the Trainer"
         what = None if is_wandb else f"{reporter}'s report to wandb"
-        return make_use(call, UseKind.TRACKER, '[run.env]\nWANDB_MODE = "offline"', what=what)
+        return make_use(call, UseKind.TRACKER, WANDB_OFFLINE, what=what)
     if name in {"comet_ml.Experiment", "comet_ml.start", "comet_ml.ExistingExperiment"}:
         is_off = looking.is_false(call.keyword("online")) or looking.is_true(call.keyword("disabled"))
         if is_off or (name == "comet_ml.start" and env.get("COMET_START_ONLINE", "").lower() in {"0", "false"}):

@@ -6,6 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+WANDB_OFFLINE = '[run.env]\nWANDB_MODE = "offline"'  # to paste
 _OFF = frozenset({"", "0", "false", "no", "off", "none"})
 
 
@@ -32,6 +33,11 @@ class Use:
 def is_on(env: Mapping[str, str], *names: str) -> bool:
     """Whether one of these switches is set to something that means yes."""
     return any(env.get(name, "").strip().lower() not in _OFF for name in names)
+
+
+def is_wandb_off(env: Mapping[str, str]) -> bool:
+    """It asks no server: it writes files, or nothing."""
+    return env.get("WANDB_MODE") in {"offline", "disabled", "dryrun"}
 
 
 def has_proxy(env: Mapping[str, str]) -> bool:
