@@ -6,10 +6,10 @@ from windlass.core.case import Case
 from windlass.core.facts import Balance
 from windlass.core.finding import Finding, Severity
 from windlass.core.placing.standing import Holder, count_resources, find_standing
+from windlass.core.seen.balances import format_unit
 
 _MUCH = 0.5
 _MINUTES = {"cpu": "CPUMinutesLimit", "billing": "BillingMinutes", "node": "NodeMinutes", "gres/gpu": "GRESMinutes"}
-_UNITS = {"cpu": "core-hours", "billing": "billing-hours", "node": "node-hours", "gres/gpu": "gpu-hours"}
 
 
 def one_job_is_over_the_budget(case: Case) -> Iterator[Finding]:
@@ -19,7 +19,7 @@ def one_job_is_over_the_budget(case: Case) -> Iterator[Finding]:
     """
     for holder, name, limit in _list_budgets(case):
         cost = _count_hours(case, name)
-        balance = _find_balance(case, _UNITS[name])
+        balance = _find_balance(case, format_unit(name))
         left = limit / 60 if balance is None or balance.left is None else min(balance.left, limit / 60)
         if cost is None or cost <= left:
             continue
@@ -27,7 +27,7 @@ def one_job_is_over_the_budget(case: Case) -> Iterator[Finding]:
         yield Finding(
             code="C701",
             severity=Severity.ERROR,
-            message=f"one job may use {cost:.0f} {_UNITS[name]}; {holder.whose} has {max(0.0, left):.0f} left"
+            message=f"one job may use {cost:.0f} {format_unit(name)}; {holder.whose} has {max(0.0, left):.0f} left"
             + _until(case),
             hint="--account NAME: another one, or fewer nodes or less resources.link_time",
             fact=holder.fact,
@@ -79,7 +79,7 @@ def _list_budgets(case: Case) -> Iterator[tuple[Holder, str, int]]:
 def _count_hours(case: Case, name: str) -> float | None:
     """At most, for one job; None where it is not known how the site counts."""
     hours = case.plan.link_time.total_seconds() / 3600
-    if case.plan.cost.unit == _UNITS[name]:
+    if case.plan.cost.unit == format_unit(name):
         return case.plan.cost.one_link
     counted = count_resources(case.plan).get(name)
     return None if counted is None else counted * hours

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from windlass.core.facts import Association, Facts, SeenQos
 from windlass.core.placing.queues import Queue
+from windlass.core.placing.standing import AMOUNTS
 from windlass.core.plan import Reason
 from windlass.core.run import Resources
 from windlass.core.site import Qos, Site
@@ -179,5 +180,4 @@ def _list_caps(association: Association | None, levels: tuple[Level, ...]) -> It
 
 
 def _format_resource(name: str) -> str:
-    kinds = {"gres/gpu": "GPUs", "cpu": "CPUs", "node": "nodes", "mem": "MB of memory"}
-    return kinds.get(name, name.removeprefix("gres/").removeprefix("gpu:") + "s" if "gpu:" in name else name)
+    return AMOUNTS.get(name, name.removeprefix("gres/").removeprefix("gpu:") + "s" if "gpu:" in name else name)

@@ -9,7 +9,7 @@ from windlass.core.plan import Plan
 from windlass.core.site import GpuDialect
 
 _QOS_OF_ROOT = "normal"  # what a job gets that names none, where nobody set a default
-_AMOUNTS = {"cpu": "CPUs", "node": "nodes", "mem": "MB of memory", "gres/gpu": "GPUs"}
+AMOUNTS = {"cpu": "CPUs", "node": "nodes", "mem": "MB of memory", "gres/gpu": "GPUs"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def count_resources(plan: Plan) -> dict[str, int]:
 
 def format_amount(name: str, amount: int) -> str:
     """`gres/gpu` and 4: "4 GPUs"."""
-    words = _AMOUNTS.get(name) or f"{name.removeprefix('gres/gpu:')} GPUs"
+    words = AMOUNTS.get(name) or f"{name.removeprefix('gres/gpu:')} GPUs"
     return f"{amount} {words.removesuffix('s') if amount == 1 and words != 'MB of memory' else words}"
 
 
