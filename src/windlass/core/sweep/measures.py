@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from windlass.core.watching.metrics import read_logged
+
 _decoder = msgspec.json.Decoder(dict[str, Any])
 _MOST_NAMES = 200
 
@@ -53,21 +55,9 @@ class MeasureReader:
             return
         if len(self.names) < _MOST_NAMES:
             self.names |= told.keys() - {"step", "t"}
-        value, t = _read_number(told.get(self.metric)), _read_number(told.get("t"))
+        value, t = read_logged(told.get(self.metric)), read_logged(told.get("t"))
         if value is None or t is None:
             return
         curve = self.curves.setdefault(int(words[0]), Curve())
-        step = _read_number(told.get("step"))
+        step = read_logged(told.get("step"))
         curve.take(int(words[1]), step if step is not None else float(len(curve.steps)), t, value)
-
-
-def _read_number(value: object) -> float | None:
-    """`run.log` writes infinity and NaN as words: JSON has none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if isinstance(value, str) and value.lower() not in ("nan", "inf", "-inf"):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None

@@ -61,12 +61,12 @@ class Reader:
             self._take(values)
 
     def _take(self, values: Mapping[str, Any]) -> None:
-        time = _number(values.get("t"))
+        time = read_logged(values.get("t"))
         if time is None:
             return
-        step = _number(values.get("step"))
+        step = read_logged(values.get("step"))
         for name, value in values.items():
-            number = _number(value) if name not in _OURS else None
+            number = read_logged(value) if name not in _OURS else None
             if number is None:
                 continue
             metric = self.metrics.get(name)
@@ -103,13 +103,7 @@ def choose_files(names: Iterable[str]) -> list[str]:
     return [found[link][1] for link in sorted(found)]
 
 
-def _read_name(name: str) -> tuple[int, int]:
-    parts = name.rpartition("/")[2].split(".")
-    numbers = [int(part) for part in parts[:2] if part.isdecimal()]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
-
-
-def _number(value: object) -> float | None:
+def read_logged(value: object) -> float | None:
     """`run.log` writes infinity and NaN as words: JSON has none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -119,3 +113,9 @@ def _number(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return None
+
+
+def _read_name(name: str) -> tuple[int, int]:
+    parts = name.rpartition("/")[2].split(".")
+    numbers = [int(part) for part in parts[:2] if part.isdecimal()]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
