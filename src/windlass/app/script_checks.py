@@ -13,6 +13,7 @@ from windlass.core.planning import Attempt, make_plan
 from windlass.core.run import RunSpec
 from windlass.core.sbatch.request import make_scripted_plan, make_spec, read_request
 from windlass.core.sbatch.script import Script
+from windlass.core.sbatch.values import MEMORY_OPTIONS
 from windlass.core.site import Site
 from windlass.core.units import Unreadable, format_slurm_duration, read_duration
 from windlass.errors import PlanError
@@ -25,7 +26,6 @@ def _number(room: str, first: int, last: int) -> tuple[str, ...]:
 
 
 _GPUS = ("gres", "gpus-per-node", "gpus", "gpus-per-task")
-_MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 _SIZE = ("nodes", "ntasks", "ntasks-per-node")
 # The checks that speak of what a script asks for, and the options they are about; the first that is there is marked.
 ABOUT: dict[str, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "C206": _GPUS,
     "C207": ("cpus-per-task", "ntasks-per-node", "ntasks"),
     **dict.fromkeys(("C212", "C213"), _SIZE),
-    **dict.fromkeys(("C214", "C227"), _MEMORY),
+    **dict.fromkeys(("C214", "C227"), MEMORY_OPTIONS),
     **dict.fromkeys(("C215", "C216", "C217", "C218", "C219"), _GPUS),
     **dict.fromkeys(("C225", "C226"), ("partition",)),
     "C228": ("constraint",),
@@ -70,7 +70,7 @@ _KEYS: dict[str, tuple[str, ...]] = {"partition": ("partition",), "time": ("time
 _IN_WORDS: dict[str, tuple[str, ...]] = {
     "reservation": ("reservation", "partition"),
     "features": ("constraint",),
-    "memory": _MEMORY,
+    "memory": MEMORY_OPTIONS,
     "cores": ("cpus-per-task",),
     "GPUs": _GPUS,
     "node": _SIZE,

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from windlass.core.finding import Severity
 from windlass.core.site import ModuleSystem
 from windlass.lint.mark import Mark
-from windlass.lint.subject import Subject
+from windlass.lint.subject import CONDA, Subject
 
-_CONDA = ("conda", "mamba", "micromamba")
 _HOOK = re.compile(
     r"conda\.sh|shell[.\s]+(?:\w+\s+)?(?:bash\s+)?hook|shell\.bash|conda\s+shell|mamba\.sh|bin/activate\b"
 )
@@ -66,7 +65,7 @@ def unset_variables_stop_conda(subject: Subject) -> Iterator[Mark]:
 def conda_init_in_a_job(subject: Subject) -> Iterator[Mark]:
     """`conda init` edits ~/.bashrc and changes nothing in this shell: the activation after it fails."""
     for command in subject.commands:
-        if len(command.words) > 1 and subject.base(command.words[0]) in _CONDA and command.words[1] == "init":
+        if len(command.words) > 1 and subject.base(command.words[0]) in CONDA and command.words[1] == "init":
             hint = 'eval "$(conda shell.bash hook)"'
             yield subject.at_command(command, Severity.ERROR, "conda init has no effect on this shell", hint=hint)
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from windlass.core.finding import Severity
 from windlass.core.sbatch.options import GONE, NEWER, OF_SRUN, OLD_OR_WRONG, PLUGIN_SWITCHES, PLUGINS, SBATCH
 from windlass.core.sbatch.script import Fault, Magic, Trouble
-from windlass.core.sbatch.values import find_array_refusal, read_digits
+from windlass.core.sbatch.values import MEMORY_OPTIONS, find_array_refusal, read_digits
 from windlass.core.sbatch.verdict import GRES_KINDS
 from windlass.core.units import Unreadable, format_memory, read_memory
 from windlass.lint.mark import Edit, Mark
@@ -301,7 +301,7 @@ def _cause(trouble: Trouble) -> str:
         return "placeholder"
     if option.value.startswith("=") and not option.typed.startswith("--") and option.is_glued:
         return "equals"
-    if option.name in ("mem", "mem-per-cpu", "mem-per-gpu", "tmp") and re.match(r"\d+\.\d", option.value):
+    if option.name in (*MEMORY_OPTIONS, "tmp") and re.match(r"\d+\.\d", option.value):
         return "fraction"
     return "missing" if option.value_word.line != option.word.line else "value"
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 
 from windlass.core.finding import Severity
-from windlass.core.sbatch.values import MAIL_TYPES
+from windlass.core.sbatch.values import MAIL_TYPES, MEMORY_OPTIONS
 from windlass.core.sbatch.verdict import read_gpus, read_gres
 from windlass.lint.mark import Mark
 from windlass.lint.subject import PLACEHOLDER, VARIABLE, Subject
 
-_MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 _DAY = 24 * 60
 _GOES_ON = re.compile(
     r"checkpoint|ckpt|resume|requeue|restart|--signal|singleton|afterany|continue|latest|last\.pt", re.IGNORECASE
@@ -58,7 +57,7 @@ def long_job_never_saves(subject: Subject) -> Iterator[Mark]:
 
 def memory_is_missing(subject: Subject) -> Iterator[Mark]:
     """Without --mem the partition's default counts, often little for each core: the job is killed out of memory."""
-    asks = subject.has(*_MEMORY) or subject.is_whole
+    asks = subject.has(*MEMORY_OPTIONS) or subject.is_whole
     takes = subject.site is None or subject.site.rules.memory_can_be_asked
     if not asks and takes and subject.script.directives and not subject.is_planned:
         hint = "#SBATCH --mem=32G"

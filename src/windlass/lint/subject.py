@@ -32,6 +32,7 @@ _STARTERS = TASK_STARTERS | _PYTHON_STARTERS
 _OTHER_STARTERS = frozenset(
     ["ssh", "pdsh", "clush", "ray", "dask", "parallel", "xargs", "launch", "torchrun_jsc", "composer", "colossalai"]
 )
+CONDA = ("conda", "mamba", "micromamba")
 _PYTHON = re.compile(r"python[\d.]*$")
 # A script that is sourced for what it sets up, and starts nothing.
 _SETS_UP = re.compile(r"conda\.sh$|profile|modules|env|setup|init|activate", re.IGNORECASE)
@@ -168,8 +169,7 @@ class Subject:
 
     @cached_property
     def conda_activation(self) -> ShellCommand | None:
-        names = ("conda", "mamba", "micromamba")
-        return next((one for one in self.calls(*names) if one.words[1:2] == ("activate",)), None)
+        return next((one for one in self.calls(*CONDA) if one.words[1:2] == ("activate",)), None)
 
     @cached_property
     def body(self) -> str:

@@ -15,7 +15,7 @@ from windlass.core.sbatch.request import Request, read_request
 from windlass.core.sbatch.script import Option, Script
 from windlass.core.sbatch.secret_variables import replace_secrets
 from windlass.core.sbatch.shell_secrets import find_secret_spans, hide_in_shell
-from windlass.core.sbatch.values import read_signal
+from windlass.core.sbatch.values import MEMORY_OPTIONS, read_signal
 from windlass.core.shell import quote
 from windlass.core.toml.run_file import read_run
 from windlass.core.toml.writing import format_string, format_value
@@ -45,7 +45,7 @@ _MADE_OF = {
     "gpus_per_node": (("gpus_per_node", "gpu_kind"), ("gres", "gpus-per-node", "gpus", "gpus-per-task")),
     "gpu": (("gpu_kind",), ("gres", "gpus-per-node", "gpus", "gpus-per-task")),
     "cpus": (("cpus_per_task", "tasks_per_node"), ("cpus-per-task", "cpus-per-gpu", "ntasks-per-node", "ntasks")),
-    "memory": (("memory_mb",), ("mem", "mem-per-cpu", "mem-per-gpu")),
+    "memory": (("memory_mb",), MEMORY_OPTIONS),
     "time": (("time",), ("time", "array")),
     "link_time": (("time",), ("time", "array")),
     "signal": ((), ("signal",)),

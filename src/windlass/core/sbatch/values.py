@@ -25,6 +25,7 @@ SIGNALS = (
     *("HUP", "INT", "QUIT", "ABRT", "KILL", "ALRM", "TERM", "USR1", "USR2", "URG"),
     *("CONT", "STOP", "TSTP", "TTIN", "TTOU", "XCPU"),
 )
+MEMORY_OPTIONS = ("mem", "mem-per-cpu", "mem-per-gpu")  # of which a job may have one
 MAIL_TYPES = frozenset(
     [
         "NONE",
@@ -280,7 +281,7 @@ _HINTS = ("compute_bound", "memory_bound", "multithread", "nomultithread")
 _ROOT_ONLY = "--{} only permitted by root user"
 _JUDGES: Mapping[str, Callable[[str], str | None]] = {
     **{name: _judge_numeric(name) for name in _POSITIVE},
-    **{name: _judge_by(name, read_megabytes) for name in ("mem", "mem-per-cpu", "mem-per-gpu", "tmp")},
+    **{name: _judge_by(name, read_megabytes) for name in (*MEMORY_OPTIONS, "tmp")},
     **{name: _judge_by(name, _read_time) for name in ("time", "time-min", "delay-boot")},
     **{name: _judge_moment(name) for name in ("begin", "deadline")},
     "nodes": _judge_nodes,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from windlass.core.sbatch.values import read_digits, read_node_counts, read_number
+from windlass.core.sbatch.values import MEMORY_OPTIONS, read_digits, read_node_counts, read_number
 
 GRES_KINDS = ("gpu", "mps", "shard", "nic", "craynetwork")
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task")
@@ -77,7 +77,7 @@ def _read_last(item: str) -> Gpus:
 
 
 def _find_conflicts(options: Mapping[str, str]) -> Iterator[Conflict]:
-    memory = tuple(name for name in ("mem", "mem-per-cpu", "mem-per-gpu") if name in options)
+    memory = tuple(name for name in MEMORY_OPTIONS if name in options)
     if len(memory) > 1:
         yield memory, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."
     if {"core-spec", "thread-spec"} <= options.keys():
