@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.farms.test_farms import project, quick, wait_for
-from windlass.app.farms.adding import add_tasks, ensure_pilots
+from windlass.app.farms.adding import add_tasks, ensure_pilots, ensure_pilots_or_tell
 from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.ending import cancel_farm, resume_farm
 from windlass.app.farms.looking import load_status
@@ -83,3 +83,18 @@ def test_what_the_user_said_of_pilots_holds_later_too(session: Session, project:
     Path(record.folder, "code", "go").touch()
     wait(session, more)
     wait(session, record)
+
+
+def test_a_refusal_is_told_to_who_goes_on_without_them(session: Session, project: Path) -> None:
+    record = start(session, project, ["true"])
+    wait(session, record)
+    add_tasks(session, record, [make_row(Task(command="true"))], COMMANDS)
+    Path(record.folder, "plan.json").unlink()
+    told: list[str] = []
+
+    started = ensure_pilots_or_tell(session, record, why="1 of 2 jobs is left", tell=told.append)
+
+    assert started is None
+    assert len(told) == 1
+    assert told[0].startswith("1 of 2 jobs is left, and no other can be sent: ")
+    assert len(list_pilots(session, record)) == 1

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from windlass.app.calls.desk import Desk, Pace
 from windlass.app.calls.leaving import send_before_exit
 from windlass.app.environments.ensuring import ensure_environment
-from windlass.app.farms.adding import ensure_pilots
+from windlass.app.farms.adding import ensure_pilots, ensure_pilots_or_tell
 from windlass.app.farms.asking import ask_farm, find_lead, list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.farms.pilots import start_pilot
 from windlass.app.farms.starting import plan_farm, send_farm
 from windlass.app.farms.steering import open_farm
-from windlass.app.patience import PASSES
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
@@ -113,12 +112,7 @@ class Jobs:
             self._wanted = load_status(self._session, self._record).wanted_pilots
         if live >= self._wanted:
             return
-        try:
-            started = ensure_pilots(self._session, self._record)
-        except PASSES:
-            raise
-        except WindlassError as problem:
-            self._session.tell(f"{live} of {self._wanted} jobs are left, and no other can be sent: {problem.message}")
-            started = None
+        why = f"{live} of {self._wanted} jobs are left"
+        started = ensure_pilots_or_tell(self._session, self._record, why=why, tell=self._session.tell)
         if started != []:
             self._next_growth = now + _GROW_S

@@ -1,13 +1,14 @@
 """More tasks for a farm, and pilots where none is left to run them."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from windlass.app.farms.asking import ask_farm, list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.farms.pilots import start_pilot
 from windlass.app.farms.sending import pack_rows, send_pieces
+from windlass.app.patience import PASSES
 from windlass.app.plans import load_plan
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
@@ -18,7 +19,7 @@ from windlass.core.farm.sizing import Asked, PilotSize, There, choose_more, read
 from windlass.core.farm.values import FarmNeeds, FarmStatus, leave_out_ended, read_needs, read_status
 from windlass.core.record import RunRecord
 from windlass.edges.host import Json, Reply
-from windlass.errors import UsageError
+from windlass.errors import UsageError, WindlassError
 
 
 def add_tasks(
@@ -91,6 +92,19 @@ def ensure_pilots(session: Session, record: RunRecord, *, most: int | None = Non
         asked = replace(asked, pilots=most)
     size = _choose_more(session, record, status.left, needs, asked, there)
     return [start_pilot(session, record, size) for _ in range(size.pilots)] if size is not None else []
+
+
+def ensure_pilots_or_tell(
+    session: Session, record: RunRecord, *, why: str, tell: Callable[[str], None]
+) -> list[RunRecord] | None:
+    """The same for who goes on without them: a refusal is told, and None. What passes by itself is still raised."""
+    try:
+        return ensure_pilots(session, record)
+    except PASSES:
+        raise
+    except WindlassError as problem:
+        tell(f"{why}, and no other can be sent: {problem.message}")
+        return None
 
 
 def _choose_more(

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from windlass.app.farms.adding import ensure_pilots
+from windlass.app.farms.adding import ensure_pilots_or_tell
 from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.patience import PASSES
@@ -13,7 +13,6 @@ from windlass.app.watching.looking import look_at_site
 from windlass.core.farm.folding import add_status
 from windlass.core.farm.values import FarmStatus, leave_out_ended
 from windlass.core.record import RunRecord, RunState
-from windlass.errors import WindlassError
 
 _PEEK_S = 2.0
 
@@ -87,15 +86,10 @@ def _is_worth_more(seen: FarmSeen, over: int) -> bool:
 
 
 def _send_more(session: Session, lead: RunRecord, tell: Callable[[str], None]) -> bool:
-    try:
-        started = ensure_pilots(session, lead)
-    except PASSES:
-        raise
-    except WindlassError as problem:
-        tell(f"the time of its pilots is over, and no other can be sent: {problem.message}")
-        return False
+    why = "the time of its pilots is over"
+    started = ensure_pilots_or_tell(session, lead, why=why, tell=tell) or []
     for one in started:
-        tell(f"the time of its pilots is over; one more: run {one.run_id}")
+        tell(f"{why}; one more: run {one.run_id}")
     return bool(started)
 
 
