@@ -25,7 +25,7 @@ COMMANDS: Dict[str, Tuple[str, str]] = {
     wire.NOTEBOOK: ("serving.notebook", "execute a notebook"),
     wire.JUPYTER: ("serving.jupyter", "run JupyterLab, and end it when nobody uses it"),
     wire.WORK_VERB: ("working.behind", "do what takes long, on a login node or in a job"),
-    wire.FARM_VERB: ("farming.pilot", "run tasks of a farm on this node"),
+    wire.FARM_VERB: ("farming.piloting", "run tasks of a farm on this node"),
     wire.CALLS_VERB: ("farming.callee", "run calls of a farm, one after another"),
     "probe": ("probe", "tell what this node is like"),
 }

@@ -24,6 +24,10 @@ class Signals:
     def _remember(self, number: int, frame: Any) -> None:
         self._came.append(number)
 
+    def list_came(self) -> List[int]:
+        """All so far, in their order."""
+        return list(self._came)
+
     @property
     def is_noticed(self) -> bool:
         return self._notice in self._came

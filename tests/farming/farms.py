@@ -89,6 +89,11 @@ class Farm:
     def read_log(self, run: str = "a") -> str:
         return (self.place / f"{run}.log").read_text()
 
+    def count_ended(self) -> int:
+        """In the records of all workers, whatever the ledger knows of it."""
+        files = (self.folder / "pilots").glob("*.rec")
+        return sum(line.startswith(b"e ") for path in files for line in path.read_bytes().splitlines())
+
     def find_counted(self) -> dict[int, list[records.Ended]]:
         """Of each task the ends that count and are final."""
         state = self.state

@@ -13,12 +13,12 @@ from windlass_job.farming.tally import Tally
 
 
 class Books:
-    def __init__(self, folder: bytes, card: "Dict[str, Any]", slots: int, env: "Mapping[str, str]") -> None:
-        """folder: of all workers. May raise OSError."""
+    def __init__(self, folder: bytes, card: "Dict[str, Any]", slots: int, env: "Mapping[str, str]", name: str) -> None:
+        """folder: of all workers; name: without its last part. May raise OSError."""
         self.place: "Optional[str]" = env.get("SLURM_TMPDIR") or env.get("TMPDIR")
         self.limit = int(card.get("output_limit") or DEFAULT_LIMIT)  # bytes of what one task prints
         self.scratches = Scratches(self.place, self.limit)
-        self.name, self.journal = naming.open_journal(folder, naming.make_name(env), say)
+        self.name, self.journal = naming.open_journal(folder, name, say)
         stem = os.path.join(folder, disk.as_path(self.name))
         self.card_path = stem + b".json"
         self.outputs, self.results = Outputs(stem, say), Results(stem, say)

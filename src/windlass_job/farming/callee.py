@@ -11,6 +11,7 @@ import argparse
 import os
 import pickle
 import resource
+import signal
 import sys
 import time
 import traceback
@@ -20,11 +21,11 @@ from typing import Any, Mapping, Tuple
 from windlass_job import disk, wire
 from windlass_job.farming import records, reports
 from windlass_job.farming.functions import CannotLoad, Functions, describe
+from windlass_job.farming.parentage import end_with_parent
 from windlass_job.farming.reports import Report
 
 _AHEAD = 256 << 10  # bytes of calls that are read at once
 _LONG_S = 0.01  # of what took so long it is also seen what its own processes have used
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
     tokens, calls, told = (int(word) for word in options.handles.split(","))
     for handle in (tokens, calls, told):
         os.set_inheritable(handle, False)
-    die_with_pilot()
+    end_with_parent(signal.SIGKILL)  # nobody would take what it still does
     be_like_a_script()
     Callee(Functions(disk.as_path(options.farm)), calls, told).work(tokens)
     return 0
@@ -177,16 +178,6 @@ def _flush() -> None:
             stream.flush()
         except (OSError, ValueError, AttributeError):
             pass  # the function has closed or replaced it
-
-
-def die_with_pilot() -> None:
-    """Nobody would take what it still does."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None, use_errno=True).prctl(_DEATH_SIGNAL, 9, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):
-        pass  # not Linux: it ends with its next look at the pipe
 
 
 def be_like_a_script() -> None:

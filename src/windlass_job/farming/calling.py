@@ -46,7 +46,7 @@ class Calls:
         *,
         books: Books,
         deeds: Deeds,
-        envs: "Sequence[Mapping[str, str]]",
+        envs: "Mapping[int, Mapping[str, str]]",
         make: "Callable[[Slot], Warm]",
         is_cut: "Callable[[int, bool], bool]",
     ) -> None:

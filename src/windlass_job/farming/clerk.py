@@ -90,6 +90,10 @@ class Clerk:
             with self._change:
                 self._change.notify()
 
+    def count_waiting(self) -> int:
+        """Tasks that have not begun: those that are here, and those that nobody has claimed."""
+        return ledger.count_free(self._member.state) + ranges.count(self._unread) + len(self.ready)
+
     def drain(self) -> None:
         """No task is started here any more: those that wait are for others."""
         with self._change:

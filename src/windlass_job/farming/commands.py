@@ -73,7 +73,7 @@ class Running:
 
 
 class Commands:
-    """lock: held by whoever changes anything here, or in the books of the pilot."""
+    """envs: by slot. lock: held by whoever changes anything here, or in the books of the pilot."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Commands:
         *,
         books: Books,
         deeds: Deeds,
-        envs: "List[Environment]",
+        envs: "Dict[int, Environment]",
         signals: Signals,
         lock: "threading.Lock",
         has_strays: "Callable[[], bool]",

@@ -1,20 +1,30 @@
-"""Names of workers: RUN.SUBMISSION.LINK.ATTEMPT.NODE.START. Later ones of the same run sort behind earlier ones."""
+"""Names of workers: RUN.SUBMISSION.LINK.ATTEMPT.NODE.START.
+
+Of a part of a pilot NODE is NODE_WHOLE_PART: of which start of the pilot it is which part.
+"""
 
 import os
-from typing import Callable, List, Mapping, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Tuple
 
 from windlass_job import disk, slurm, wire
 from windlass_job.farming.journal import Journal
+from windlass_job.farming.parts import WHOLE, Seat
 
 _MOST_STARTS = 100000
 
 
-def make_name(env: Mapping[str, str]) -> str:
+def make_name(env: Mapping[str, str], seat: Seat) -> str:
     """Without its last part."""
     link, attempt = slurm.read_number(env, wire.ENV_LINK, 1), slurm.read_number(env, wire.ENV_ATTEMPT, 1)
     number = slurm.read_number(env, wire.ENV_NUMBER, 1)
-    node = slurm.read_number(env, "SLURM_NODEID", 0)
-    return "{}.{:03}.{:04}.{:02}.{:04}".format(env.get(wire.ENV_RUN_ID) or "pilot", number, link, attempt, node)
+    node = "{:04}".format(slurm.read_number(env, "SLURM_NODEID", 0))
+    if seat.part != WHOLE:
+        node += "_{:02}_{:03}".format(seat.whole, seat.part.number)
+    return "{}.{:03}.{:04}.{:02}.{}".format(env.get(wire.ENV_RUN_ID) or "pilot", number, link, attempt, node)
+
+
+def read_start(name: str) -> int:
+    return int(name.rpartition(".")[2])
 
 
 def open_journal(folder: bytes, stem: str, say: "Callable[[str], None]") -> "Tuple[str, Journal]":
@@ -30,8 +40,8 @@ def open_journal(folder: bytes, stem: str, say: "Callable[[str], None]") -> "Tup
 
 
 def is_of_run(mine: str) -> "Callable[[str], bool]":
-    run = _read(mine)[0]
-    return lambda name: _read(name)[0] == run
+    run = _read(mine).run
+    return lambda name: _read(name).run == run
 
 
 def is_older(mine: str) -> "Callable[[str], bool]":
@@ -43,17 +53,28 @@ def is_newer(mine: str) -> "Callable[[str], bool]":
     return lambda name: _is_older(_read(mine), _read(name))
 
 
-Parts = Tuple[str, List[str], List[str]]
+# link: submission, link and attempt. whole, part, start: which start of the node's pilot it is, or is a part of; then
+# which part, and which start of that.
+_Place = NamedTuple(
+    "_Place", [("run", str), ("link", List[str]), ("node", str), ("whole", int), ("part", int), ("start", int)]
+)
 
 
-def _is_older(one: Parts, other: Parts) -> bool:
-    if one[0] != other[0]:
+def _is_older(one: _Place, other: _Place) -> bool:
+    if one.run != other.run:
         return False
-    is_same_place = one[1] == other[1] and one[2][:1] == other[2][:1]
-    return one[1] < other[1] or (is_same_place and one[2] < other[2])
+    if one.link != other.link:
+        return one.link < other.link
+    if one.node != other.node or (one.whole == other.whole and one.part and other.part and one.part != other.part):
+        return False  # side by side
+    return one[3:] < other[3:]
 
 
-def _read(name: str) -> Parts:
-    """The run; submission, link and attempt; node and start."""
-    words = name.rsplit(".", 5)
-    return words[0], words[1:4], words[4:]
+def _read(name: str) -> _Place:
+    run, *words = name.rsplit(".", 5)
+    try:
+        node, *of = words[3].split("_")
+        whole, part, start = (int(word) for word in (of or [words[4], "0"]) + [words[4]])
+        return _Place(run, words[:3], node, whole, part, start if of else 0)
+    except (IndexError, ValueError):
+        return _Place(name, [], "", 0, 0, 0)  # nobody that we have named

@@ -4,8 +4,6 @@ A task that is cut short because the job ends is given back, and does not count 
 output says whether all tasks are over, by which the agent knows that no link is needed any more.
 """
 
-import argparse
-import gc
 import os
 import signal
 import threading
@@ -13,18 +11,19 @@ import time
 from typing import Mapping, Optional, Tuple, Union
 
 from windlass_job import disk, slurm, wire
-from windlass_job.bounded import describe, say
+from windlass_job.bounded import describe
 from windlass_job.farming import adding, calling, commands, ledger, naming, records, spawning
 from windlass_job.farming.books import Books
 from windlass_job.farming.calling import Calls
 from windlass_job.farming.clerk import NOT_BEGUN, Clerk, Standing, Task
 from windlass_job.farming.commands import Commands, Running
 from windlass_job.farming.cutting import count_cut, find_verdict, is_cut
-from windlass_job.farming.entries import DiskStore, Ledger, Unsure
+from windlass_job.farming.entries import DiskStore, Ledger
 from windlass_job.farming.journal import PATIENCE_S
 from windlass_job.farming.member import Member
 from windlass_job.farming.native import Environment
 from windlass_job.farming.node import leave_out_ranks, load_node, make_all_variables
+from windlass_job.farming.parts import ALL, WHOLE, Seat, Split, choose
 from windlass_job.farming.roll import DiskRoll, make_timing
 from windlass_job.farming.showing import Progress, describe_ended, put_card
 from windlass_job.farming.slots import Slot, plan_slots, read_need
@@ -33,52 +32,29 @@ from windlass_job.farming.strays import Known, Strays, end_strays, find_children
 from windlass_job.farming.table import COMMANDS, Table
 from windlass_job.farming.tally import NOTHING_USED
 from windlass_job.farming.warm import Warm
-from windlass_job.signals import Signals, read_signal
+from windlass_job.signals import Signals
 
 _TICK_S = 0.5
 _LIVE_S = 5.0  # between two looks at what running tasks print
 _PRUNED_S = 1.0  # the same where somebody waits for it, to stop those that are hopeless
 _LOCK_S = 0.2
-_MANY_VALUES = 50000
 _LEAST_S = 5e-5  # a call costs so much, however short it is
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--farm", required=True, help="its folder")
-    parser.add_argument("--stop-signal", default="TERM", help="what tasks get when they are to stop")
-
-
-def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
-    try:
-        gc.set_threshold(_MANY_VALUES)  # of tasks, which come and go, and none of them in circles
-        # Each lane waits for its own process: this thread is not woken for every one of a million.
-        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
-        stop = read_signal(options.stop_signal)
-        signals = Signals(notice=stop, cancel={signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
-        while True:
-            pilot = Pilot(options.farm, env, stop, signals)
-            code = pilot.run()
-            if code is not None:
-                return code
-            pilot.close()
-    except (OSError, ValueError, Unsure) as error:
-        say("the farm cannot be worked on: {}".format(describe(error)))
-        return wire.EXIT_NOT_STARTED
-
-
 class Pilot:
-    def __init__(self, farm: str, env: Mapping[str, str], stop: int, signals: Signals) -> None:
+    def __init__(self, farm: str, env: Mapping[str, str], stop: int, signals: Signals, seat: Seat = ALL) -> None:
         folder = disk.as_path(farm)
         card = disk.read_json(os.path.join(folder, wire.FARM_CARD.encode()))
         if card is None:
             raise ValueError("{} is no farm".format(farm))
         self._card, self._stop, self._signals = card, stop, signals
+        self._is_part = seat.part != WHOLE  # others say that all is over
         self._deadline = slurm.read_number(env, wire.ENV_DEADLINE, 0) - slurm.read_number(env, wire.ENV_NOTICE_S, 0)
         self._began = time.time()
         self._live_s = _PRUNED_S if (card.get("sweep") or {}).get("prune") else _LIVE_S
         self._lock = threading.Lock()  # of all that this thread and the lanes change
-        self._make_slots(env)
-        self._join(folder, env)
+        self._make_slots(env, seat)
+        self._join(folder, env, naming.make_name(env, seat))
         self._commands = self._make_commands()
         self._calls = self._make_calls(folder, env)
         self._standing = NOT_BEGUN
@@ -87,15 +63,17 @@ class Pilot:
         self._is_draining = False  # no task is started any more
         self._is_stopping = False  # and those that run are asked to stop
 
-    def _make_slots(self, env: Mapping[str, str]) -> None:
+    def _make_slots(self, env: Mapping[str, str], seat: Seat) -> None:
         need = read_need(self._card)
-        self._slots = plan_slots(load_node(env), need)
+        slots = plan_slots(load_node(env), need)
+        self._slots = choose(slots, seat.part)
+        self._variables = {slot.number: one for slot, one in zip(slots, make_all_variables(slots, need, env))}
         self._free = list(reversed(self._slots))
         self._spawner = spawning.Spawner(leave_out_ranks(env))
-        self._variables = make_all_variables(self._slots, need, env)
+        self.split = Split(len(self._slots), seat)
 
-    def _join(self, folder: bytes, env: Mapping[str, str]) -> None:
-        self._books = Books(os.path.join(folder, b"pilots"), self._card, len(self._slots), env)
+    def _join(self, folder: bytes, env: Mapping[str, str], name: str) -> None:
+        self._books = Books(os.path.join(folder, b"pilots"), self._card, len(self._slots), env, name)
         self._tally = self._books.tally
         roll, timing = DiskRoll(folder), make_timing()
         store = DiskStore(os.path.join(folder, b"log"))
@@ -123,7 +101,7 @@ class Pilot:
             self._spawner,
             books=self._books,
             deeds=commands.Deeds(self._record_command, self._cut, self._go_on, self._fail),
-            envs=[self._make_env(slot) for slot in self._slots],
+            envs={slot.number: self._make_env(slot) for slot in self._slots},
             signals=self._signals,
             lock=self._lock,
             has_strays=lambda: self._strays.are_here(lambda: self._calls.pids),
@@ -136,7 +114,7 @@ class Pilot:
             folder,
             books=self._books,
             deeds=deeds,
-            envs=[dict(base, **one) for one in self._variables],
+            envs={number: dict(base, **one) for number, one in self._variables.items()},
             make=lambda slot: Warm(slot, scratch=self._books.place, limit=self._books.limit),
             is_cut=self._is_cut,
         )
@@ -146,7 +124,7 @@ class Pilot:
         return self._spawner.make_env(self._variables[slot.number], self._books.measures.paths)
 
     def run(self) -> "Optional[int]":
-        """None: others took it for dead, and it may begin anew."""
+        """None: others took it for dead, and it may begin anew; or its parts may begin."""
         self._member.join(naming.is_older(self._member.name))
         self._clerk.begin()
         self._say("{} at a time".format(_count(len(self._slots), "task")))
@@ -170,6 +148,8 @@ class Pilot:
                     next_tick = now + _TICK_S
                     self._tick(now, now >= next_live)
                     next_live = now + self._live_s if now >= next_live else next_live
+                if self.split.is_pausing:
+                    self._split()
 
     def _is_finished(self) -> bool:
         with self._lock:
@@ -178,6 +158,12 @@ class Pilot:
             if self._commands.count or self._calls.busy or self._tally.has_lines:
                 return False
             return self._is_draining or (self._clerk.is_over and not self._clerk.ready)
+
+    def _split(self) -> None:
+        """As soon as all slots are free."""
+        if not self._commands.count and not self._is_draining:
+            self.split.is_due = True
+            self._drain()
 
     def _look_at_calls(self) -> None:
         for reaped in spawning.reap_ended(self._calls.pids):
@@ -199,7 +185,7 @@ class Pilot:
         self._tally.write()
         for running in chosen:
             self._commands.begin(running)
-        if not self._is_draining and calling.is_call_first(self._clerk.ready) and self._has_time(now):
+        if self._may_start and calling.is_call_first(self._clerk.ready) and self._has_time(now):
             self._calls.fill(self._clerk.ready, self._free, self._clerk.stopped)
         self._tally.write()
         self._clerk.stir()
@@ -230,7 +216,7 @@ class Pilot:
     def _choose(self, now: float) -> "Optional[Task]":
         """The next command; that it starts is among the lines to be written."""
         ready = self._clerk.ready
-        while ready and not (self._is_draining or calling.is_call_first(ready)) and self._has_time(now):
+        while ready and self._may_start and not calling.is_call_first(ready) and self._has_time(now):
             try:
                 task = ready.popleft()
             except IndexError:
@@ -245,6 +231,10 @@ class Pilot:
                 self._tally.start(task, now)
                 return task
         return None
+
+    @property
+    def _may_start(self) -> bool:
+        return not self._is_draining and not self.split.is_pausing
 
     def _has_time(self, now: float) -> bool:
         """As long as tasks took here so far, where the user did not say it: one that is cut short costs no try."""
@@ -325,6 +315,8 @@ class Pilot:
                 self._commands.collect(running, False)
         self._tend_calls(now, limit_s)
         self._calls.tend(is_live)
+        if not self._is_draining and not self._calls.is_used:
+            self.split.look(now, self._tally.rate or 0.0, self._clerk.count_waiting())
         if is_live:
             self._strays.look(self._find_known)
 
@@ -358,13 +350,20 @@ class Pilot:
             self._say("the farm cannot be worked on: {}".format(self._clerk.problem))
             return 1
         self._show()
+        if self.split.is_due and not self._is_stopping:
+            self._say("tasks are short: {} processes go on, each with some of the slots".format(self.split.count))
+            return None
         self._progress.end()
         state = self._member.state
         here = describe_ended(self._tally.told)
         self._say("{}; {} of {} over".format(here, state.done + state.failed, _count(state.total, "task")))
-        if self._is_over():
+        if self._is_over() and not self._is_part:
             print(wire.FARM_OVER, flush=True)
         return 0
+
+    @property
+    def start(self) -> int:
+        return naming.read_start(self._member.name)
 
     def _begin_anew(self) -> "Optional[int]":
         self._say("another worker took this one for dead, and has its tasks")

@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Uni
 
 from windlass_job import wire
 from windlass_job.farming.native import Environment, Native
-from windlass_job.farming.strays import be_subreaper
+from windlass_job.farming.parentage import be_subreaper
 
 _NEEDS_SHELL = re.compile(r"[|&;<>()$`\\*?\[\]#~{}!\n\r]")
 _SHELL_WORDS = frozenset(

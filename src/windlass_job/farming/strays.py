@@ -13,16 +13,6 @@ _TASK = wire.ENV_TASK.encode("ascii") + b"="
 Known = NamedTuple("Known", [("pids", Set[int]), ("tasks", Set[int])])
 
 
-def be_subreaper() -> None:
-    """What a task leaves behind becomes our child: so it can be found and ended."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    except (ImportError, OSError, AttributeError):
-        pass  # not Linux: they are not found
-
-
 class Strays:
     """Looked for now and then. What is seen twice is ended: a task that has just begun may not be known yet."""
 

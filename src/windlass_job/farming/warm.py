@@ -4,16 +4,15 @@ import collections
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from typing import Any, Deque, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-import windlass_job
 from windlass_job import disk, wire
 from windlass_job.farming import reports, spawning
 from windlass_job.farming.clerk import Task
 from windlass_job.farming.outputs import open_unnamed
+from windlass_job.farming.own_program import make_argv
 from windlass_job.farming.printed import Printed
 from windlass_job.farming.reports import Report
 from windlass_job.farming.slots import Slot
@@ -22,8 +21,6 @@ _READ = 1 << 20
 _FULL = 64 << 20  # bytes of its files, after which it gets nothing until they are empty again
 _GOES_FIRST = b"500"  # when memory runs out the kernel takes a worker, and not the pilot
 _ATOMIC = 4096  # bytes that go into a pipe as one
-# `-c` and not the path of the zip: a module of the same name in the environment must not be taken for ours.
-_BEGIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from windlass_job.__main__ import leave, main; leave(main())"
 
 # A report with its lines; content: its result, or None where it is large: then it is at `place` of `told`.
 Told = NamedTuple("Told", [("report", Report), ("lines", bytes), ("content", Optional[bytes]), ("place", int)])
@@ -55,9 +52,8 @@ class Warm:
         """Raises OSError."""
         theirs, *ours = _open_pipe(self._scratch)
         handles = (theirs, self._calls, self.told)
-        package = os.path.dirname(os.path.dirname(os.path.abspath(windlass_job.__file__)))
-        argv = [sys.executable or "python3", "-c", _BEGIN, package, wire.CALLS_VERB, "--farm", disk.as_text(farm)]
-        argv += ["--handles", ",".join(map(str, handles))]
+        words = [wire.CALLS_VERB, "--farm", disk.as_text(farm), "--handles", ",".join(map(str, handles))]
+        argv = make_argv(words, is_isolated=False)
         self._pipe = (ours[0], ours[1])
         try:
             self.pid = _start(argv, self.slot.cores, self.printed.handle, env, handles)

@@ -1,0 +1,23 @@
+"""What becomes of processes whose parent dies. On systems that are not Linux: nothing."""
+
+import ctypes
+
+_SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_SET_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+
+
+def be_subreaper() -> None:
+    """What a task leaves behind becomes our child: so it can be found and ended."""
+    _tell_kernel(_SET_SUBREAPER, 1)
+
+
+def end_with_parent(number: int) -> None:
+    """This process gets such a signal when the one that started it dies, which can tell it nothing any more."""
+    _tell_kernel(_SET_DEATH_SIGNAL, number)
+
+
+def _tell_kernel(what: int, value: int) -> None:
+    try:
+        ctypes.CDLL(None, use_errno=True).prctl(what, value, 0, 0, 0)
+    except (OSError, AttributeError):
+        pass
