@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 venv=.venv-farm-peers
 stamp=$venv/.windlass-complete
+python=${PYTHON:-/usr/bin/python3}  # one that users of the test cluster may run
 
 main() {
   local wanted
@@ -12,7 +13,7 @@ main() {
   [ "$(cat $stamp 2>/dev/null)" != "$wanted" ] || return 0
   command -v parallel >/dev/null || tools/apt-install.sh parallel
   command -v cc >/dev/null || tools/apt-install.sh gcc libc6-dev
-  [ -x $venv/bin/python ] || "${PYTHON:-python3}" -m venv $venv
+  [ -x $venv/bin/python ] || "$python" -m venv $venv
   $venv/bin/python -m pip install -qq --disable-pip-version-check -c constraints-farm-peers.txt hyperqueue parsl submitit
   echo "$wanted" >$stamp
 }

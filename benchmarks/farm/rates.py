@@ -1,7 +1,8 @@
 """How many tasks a second: `/bin/true` in a farm, beside the machine's own posix_spawn and other programs for this.
 
 In turns, on the same cores, each with as many at once as there are cores. `tools/farm-peers.sh` installs the peers;
-those that are not there are left out. A million tasks in one table, for cost and memory: `--million`, ten minutes.
+those that are not there are left out, and arrays of jobs where the test cluster is not up.
+A million tasks in one table, for cost and memory: `--million`, ten minutes.
 `--tasks 10000`: so many in a round; the fewer, the more the start of Python counts, which is in ours.
 """
 
@@ -78,12 +79,14 @@ def list_works(place: Path, tasks: int) -> dict[str, tuple[int, Callable[[int], 
     }
     if shutil.which("parallel"):
         argv = ["parallel", "--will-cite", "-j", str(SLOTS), "/bin/true"]
-        works["GNU Parallel"] = (300, lambda count: time_command(argv, count))
+        works["GNU Parallel"] = (2000, lambda count: time_command(argv, count))
     if PEERS.exists():
-        works["HyperQueue, by its Python interface"] = (2000, lambda count: run_peer("hyperqueue_peer.py", count))
-        works["Parsl, HighThroughputExecutor"] = (200, lambda count: run_peer("parsl_peer.py", count))
+        works["HyperQueue, by its Python interface"] = (10_000, lambda count: run_peer("hyperqueue_peer.py", count))
+        works["Parsl, HighThroughputExecutor"] = (2000, lambda count: run_peer("parsl_peer.py", count))
     if reason_it_cannot_run() is None and SlurmCluster().is_up():
-        works["an array of Slurm jobs"] = (20, run_array)
+        works["an array of Slurm jobs"] = (100, run_array)
+        if PEERS.exists():
+            works["submitit, an array"] = (100, run_submitit)
     return works
 
 
@@ -106,6 +109,11 @@ def run_array(count: int) -> float:
     command = f"sbatch --wait --quiet --array=1-{count} --output=/dev/null --wrap=/bin/true"
     SlurmCluster().run_as("alice", command, timeout_s=300)
     return time.perf_counter() - began
+
+
+def run_submitit(count: int) -> float:
+    command = f"cd && rm -rf submitit && {PEERS / 'python'} {HERE / 'submitit_peer.py'} {count} submitit"
+    return float(SlurmCluster().run_as("alice", command, timeout_s=300).stdout.split()[-1])
 
 
 def run_farm(folder: Path, count: int) -> tuple[float, float, int]:
