@@ -16,6 +16,7 @@ from windlass.app.farms import adding, ending, looking, starting, steering
 from windlass.app.farms.asking import find_lead
 from windlass.app.farms.following import follow_farm
 from windlass.app.farms.output import load_output
+from windlass.app.farms.sending import pack_rows
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.session import Session
 from windlass.core.farm.results import fold_results
@@ -48,10 +49,10 @@ def run(
     **settings: object,
 ) -> RunRecord:
     """Many commands in a few jobs; the run that leads them. What one needs: `farm__cpus=2`, `farm__retries=1`."""
-    rows = [make_row(Task(command=one)) for one in commands]
+    packed = pack_rows(make_row(Task(command=one)) for one in commands)
     with use_session(session) as used:
-        farm = starting.plan_farm(used, make_wanted(project, on, settings), tasks=len(rows), plan=_plan)
-        return starting.send_farm(used, farm, rows, kind=COMMANDS)
+        farm = starting.plan_farm(used, make_wanted(project, on, settings), tasks=packed.count, plan=_plan)
+        return starting.send_farm(used, farm, packed, kind=COMMANDS)
 
 
 def _plan(session: Session, wanted: Wanted) -> Planned:
@@ -63,7 +64,7 @@ def add(run: Run, commands: Iterable[str], *, session: Session | None = None) ->
     with use_session(session) as used:
         lead = find_lead(used, find_run(used, run))
         adding.refuse_closed(used, lead)
-        added = adding.add_tasks(used, lead, (make_row(Task(command=one)) for one in commands), COMMANDS)
+        added = adding.add_tasks(used, lead, pack_rows(make_row(Task(command=one)) for one in commands), COMMANDS)
         adding.ensure_pilots(used, lead)
         return added
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from windlass.app.cancelling import cancel_runs
 from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.ending import resume_farm
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.starting import plan_farm, send_farm
 from windlass.app.following import wait
 from windlass.app.planning import Wanted, plan_run
@@ -132,8 +133,8 @@ def farm_and_die(session: Session, place: Place, point: str, commands: Sequence[
     wanted = Wanted(project=place.project, site=place.site)
     farm = plan_farm(session, wanted, tasks=len(commands), pilots=2)
     session.point = point
-    rows = [make_row(Task(command=one)) for one in commands]
-    return [send_farm(session, farm, rows, kind=COMMANDS)]
+    packed = pack_rows(make_row(Task(command=one)) for one in commands)
+    return [send_farm(session, farm, packed, kind=COMMANDS)]
 
 
 def resume_and_wait(session: Session, place: Place, run_id: str) -> list[RunRecord]:

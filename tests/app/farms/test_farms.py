@@ -13,6 +13,7 @@ from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.ending import cancel_farm, resume_farm
 from windlass.app.farms.looking import load_results, load_status
 from windlass.app.farms.output import load_output
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.starting import start_farm
 from windlass.app.farms.steering import close_farm, open_farm, retry_failed, stop_tasks
 from windlass.app.following import wait
@@ -101,7 +102,7 @@ def test_tasks_are_added_while_pilots_wait_and_after_they_left(session: Session,
     record = start(session, project, site_name, ["true"] * 3)
     wait(session, record)
 
-    added = add_tasks(session, record, [make_row(Task(command="true"))] * 5, COMMANDS)
+    added = add_tasks(session, record, pack_rows([make_row(Task(command="true"))] * 5), COMMANDS)
     (pilot,) = ensure_pilots(session, record)
 
     assert added == range(3, 8)

@@ -9,6 +9,7 @@ from windlass.app.farms.adding import add_tasks, ensure_pilots, ensure_pilots_or
 from windlass.app.farms.asking import list_pilots
 from windlass.app.farms.ending import cancel_farm, resume_farm
 from windlass.app.farms.looking import load_status
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.starting import start_farm
 from windlass.app.following import wait
 from windlass.app.planning import Wanted
@@ -33,7 +34,7 @@ def test_a_farm_that_grew_gets_the_places_that_it_misses(session: Session, proje
     record = start(session, project, ["until test -e go; do sleep 0.1; done"])
     wait_for(session, record, lambda status: status.running == 1)
 
-    add_tasks(session, record, [make_row(Task(command="sleep 0.1"))] * 40, COMMANDS)
+    add_tasks(session, record, pack_rows([make_row(Task(command="sleep 0.1"))] * 40), COMMANDS)
     (more,) = ensure_pilots(session, record)
 
     assert load_plan(session, more).cpus_per_task == 3  # of four
@@ -47,7 +48,7 @@ def test_a_farm_that_grew_gets_the_places_that_it_misses(session: Session, proje
 def test_after_its_pilots_left_it_gets_what_the_machine_has(session: Session, project: Path) -> None:
     record = start(session, project, ["true"])
     wait(session, record)
-    add_tasks(session, record, [make_row(Task(command="true"))] * 40, COMMANDS)
+    add_tasks(session, record, pack_rows([make_row(Task(command="true"))] * 40), COMMANDS)
 
     (more,) = ensure_pilots(session, record)
 
@@ -74,7 +75,7 @@ def test_for_one_task_that_is_left_one_place_is_sent(session: Session, project: 
 def test_what_the_user_said_of_pilots_holds_later_too(session: Session, project: Path) -> None:
     record = start(session, project, ["until test -e go; do sleep 0.1; done"], pilots=1)
     wait_for(session, record, lambda status: status.running == 1)
-    add_tasks(session, record, [make_row(Task(command="true"))] * 40, COMMANDS)
+    add_tasks(session, record, pack_rows([make_row(Task(command="true"))] * 40), COMMANDS)
 
     assert ensure_pilots(session, record) == []
 
@@ -88,7 +89,7 @@ def test_what_the_user_said_of_pilots_holds_later_too(session: Session, project:
 def test_a_refusal_is_told_to_who_goes_on_without_them(session: Session, project: Path) -> None:
     record = start(session, project, ["true"])
     wait(session, record)
-    add_tasks(session, record, [make_row(Task(command="true"))], COMMANDS)
+    add_tasks(session, record, pack_rows([make_row(Task(command="true"))]), COMMANDS)
     Path(record.folder, "plan.json").unlink()
     told: list[str] = []
 

@@ -9,6 +9,7 @@ import optuna
 import pytest
 
 from windlass.app.farms.adding import add_tasks
+from windlass.app.farms.sending import pack_rows
 from windlass.app.planning import Wanted
 from windlass.app.refreshing import rebuild
 from windlass.app.session import Session
@@ -150,7 +151,7 @@ def test_who_searches_while_another_adds_is_told(session: Session, record: RunRe
     rows = [make_row(Task(command="true", values={"x": "0.5", "kind": "good"}))]
 
     def add(_: float) -> None:
-        add_tasks(session, record, rows, COMMANDS)
+        add_tasks(session, record, pack_rows(rows), COMMANDS)
 
     with pytest.raises(StoreError, match="somebody else adds trials"):
         follow_sweep(session, record, show=lambda _: None, sleep=add)

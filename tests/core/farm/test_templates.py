@@ -28,7 +28,7 @@ def test_without_a_place_the_value_comes_last() -> None:
 def test_several_sources_give_each_with_each() -> None:
     values = make_products([["adam", "sgd"], ["1", "2"]])
 
-    tasks = make_tasks(read_template("train {2} {1}"), values)
+    tasks = list(make_tasks(read_template("train {2} {1}"), values))
 
     assert [one.command for one in tasks] == ["train 1 adam", "train 2 adam", "train 1 sgd", "train 2 sgd"]
     assert tasks[0].values == {"1": "adam", "2": "1"}
@@ -95,7 +95,7 @@ def test_what_cannot_be_filled_in_is_told(command: str, values: list[str], words
 )
 def test_a_line_that_is_no_command_is_told_with_its_number(data: bytes, words: str) -> None:
     with pytest.raises(TasksInvalid) as told:
-        read_commands(data, "tasks.txt")
+        list(read_commands(data, "tasks.txt"))
 
     assert words in str(told.value)
 
@@ -190,7 +190,7 @@ def test_json_lines_keep_numbers_as_they_are_written() -> None:
 )
 def test_a_broken_table_is_told_with_its_line(data: bytes, words: str) -> None:
     with pytest.raises(TasksInvalid) as told:
-        read_csv(data, "x.csv")
+        list(read_csv(data, "x.csv"))
 
     assert words in str(told.value)
 
@@ -207,14 +207,14 @@ def test_a_broken_table_is_told_with_its_line(data: bytes, words: str) -> None:
 )
 def test_broken_json_is_told_with_its_line(data: bytes, words: str) -> None:
     with pytest.raises(TasksInvalid) as told:
-        read_json_lines(data, "x")
+        list(read_json_lines(data, "x"))
 
     assert words in str(told.value)
 
 
 def test_an_empty_table_has_no_tasks() -> None:
     with pytest.raises(TasksInvalid):
-        make_tasks(read_template("t {a}"), read_csv(b"a\n", "x"))
+        list(make_tasks(read_template("t {a}"), read_csv(b"a\n", "x")))
 
 
 def test_a_blank_line_of_a_table_is_no_task() -> None:
@@ -225,4 +225,4 @@ def test_a_row_that_lacks_a_column_is_told() -> None:
     values = [Value(whole="a b", columns=("a", "b")), Value(whole="a", columns=("a",))]
 
     with pytest.raises(TasksInvalid, match=r"row 2 has no column \{2\}"):
-        make_tasks(read_template("t {2}"), values)
+        list(make_tasks(read_template("t {2}"), values))

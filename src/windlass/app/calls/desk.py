@@ -14,6 +14,7 @@ from windlass.app.calls.streams import News, Streams
 from windlass.app.farms.adding import add_tasks, make_addition
 from windlass.app.farms.asking import ask_farm
 from windlass.app.farms.output import load_output
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.steering import close_farm, stop_tasks
 from windlass.app.patience import PASSES, Patience
 from windlass.app.session import Session
@@ -269,7 +270,7 @@ class Desk:
         addition = self._addition
         try:
             self._send_functions()
-            numbers = add_tasks(self._session, self._record, addition.rows, CALLS, name=addition.name)
+            numbers = add_tasks(self._session, self._record, pack_rows(addition.rows), CALLS, name=addition.name)
         except _MAY_PASS:
             raise
         except WindlassError as problem:

@@ -10,6 +10,7 @@ from windlass.app.farms.adding import ensure_pilots, ensure_pilots_or_tell
 from windlass.app.farms.asking import ask_farm, find_lead, list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.farms.pilots import start_pilot
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.starting import plan_farm, send_farm
 from windlass.app.farms.steering import open_farm
 from windlass.app.planning import Planned, Wanted, plan_run
@@ -35,7 +36,7 @@ def start_calls(
     at_once = workers or _A_NODE
     plan = _plan_with_environment
     farm = plan_farm(session, wanted, tasks=at_once, needs=needs, pilots=pilots, at_once=at_once, plan=plan)
-    return send_farm(session, farm, [], kind=CALLS)
+    return send_farm(session, farm, pack_rows([]), kind=CALLS)
 
 
 def _plan_with_environment(session: Session, wanted: Wanted) -> Planned:

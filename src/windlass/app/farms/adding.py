@@ -7,7 +7,7 @@ from dataclasses import replace
 from windlass.app.farms.asking import ask_farm, list_pilots
 from windlass.app.farms.looking import load_status
 from windlass.app.farms.pilots import start_pilot
-from windlass.app.farms.sending import pack_rows, send_pieces
+from windlass.app.farms.sending import Packed, send_pieces
 from windlass.app.patience import PASSES
 from windlass.app.plans import load_plan
 from windlass.app.refreshing import refresh_site
@@ -25,7 +25,7 @@ from windlass.errors import UsageError, WindlassError
 def add_tasks(
     session: Session,
     record: RunRecord,
-    rows: Iterable[bytes],
+    packed: Packed,
     kind: str,
     *,
     name: str | None = None,
@@ -36,8 +36,7 @@ def add_tasks(
     name: given by who asks again himself; see `make_addition`. first: the number that the first of them must get;
     where somebody else was faster, nothing is added and the range is empty.
     """
-    packed = pack_rows(rows)
-    if not packed:
+    if not packed.count:
         raise UsageError("there are no tasks to add", done="nothing was sent")
     name = name or make_addition()
 

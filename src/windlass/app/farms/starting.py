@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from windlass.app.farms.pilots import start_pilot
-from windlass.app.farms.sending import pack_rows, send_pieces
+from windlass.app.farms.sending import Packed, pack_rows, send_pieces
 from windlass.app.papers import Laid
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.running import start_run
@@ -47,8 +47,8 @@ def start_farm(
     pilots: int | None = None,
 ) -> RunRecord:
     """The run that leads it, submitted; then the other pilots. A pilot that is refused leaves the farm smaller."""
-    packed = list(rows)
-    farm = plan_farm(session, wanted, tasks=len(packed), needs=needs, pilots=pilots)
+    packed = pack_rows(rows)
+    farm = plan_farm(session, wanted, tasks=packed.count, needs=needs, pilots=pilots)
     return send_farm(session, farm, packed, kind=kind)
 
 
@@ -77,14 +77,13 @@ def plan_farm(
 def send_farm(
     session: Session,
     farm: PlannedFarm,
-    rows: Iterable[bytes],
+    packed: Packed,
     *,
     kind: str,
     force: bool = False,
     about: Mapping[str, Any] = MappingProxyType({}),
 ) -> RunRecord:
     """about: what else its card says, such as the sweep that its tasks are trials of."""
-    packed = pack_rows(rows)
     planned = farm.planned
     root = planned.facts.root or planned.site.root
     asked = format_asked(farm.asked)

@@ -1,11 +1,13 @@
 """What `farm run` and `farm add` are given, as tasks: a file of commands, a command with values, an array script."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.app.farms.sending import Packed, pack_rows
 from windlass.core.farm.arrays import read_array
-from windlass.core.farm.rows import Task
+from windlass.core.farm.rows import Task, make_row
 from windlass.core.farm.tables import make_products, read_commands, read_csv, read_json_lines, read_values
 from windlass.core.farm.templates import Value, make_tasks, read_template
 from windlass.core.sbatch.script import read_script
@@ -32,7 +34,8 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    tasks: tuple[Task, ...]
+    packed: Packed
+    first: str  # the command of the first task
     flags: tuple[Flag, ...] = ()  # what an array script asks for
     notes: tuple[str, ...] = ()
 
@@ -52,9 +55,9 @@ def take_tasks(given: Given, project: Path) -> Taken:
     if not command:
         raise UsageError("which tasks?", hint='windlass farm run tasks.txt, or "python3 train.py {}" ::: 1 2 3')
     if command == ["-"]:
-        return Taken(tasks=tuple(read_commands(load_stdin(), STDIN)))
+        return _pack(read_commands(load_stdin(), STDIN))
     if len(command) == 1 and Path(command[0]).is_file():
-        return Taken(tasks=tuple(read_commands(load_table(Path(command[0])), command[0])))
+        return _pack(read_commands(load_table(Path(command[0])), command[0]))
     if len(command) == 1 and not command[0].strip().count(" ") and "{" not in command[0]:
         raise TasksInvalid(f"there is no file {command[0]}", hint="one command a line", done="nothing was sent")
     values = read_values(load_stdin(), STDIN, separator=_read_separator(given.separator) or "\t")
@@ -76,11 +79,19 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     return parts[0], parts[1:]
 
 
-def _fill(command: str, values: Sequence[Value], *, adds_value: bool = False) -> Taken:
-    return Taken(tasks=tuple(make_tasks(read_template(command, adds_value=adds_value), values)))
+def _fill(command: str, values: Iterable[Value], *, adds_value: bool = False) -> Taken:
+    return _pack(make_tasks(read_template(command, adds_value=adds_value), values))
 
 
-def _read_table(path: Path, separator: str | None) -> list[Value]:
+def _pack(tasks: Iterable[Task], *, flags: tuple[Flag, ...] = (), notes: tuple[str, ...] = ()) -> Taken:
+    """One after another: never all of them as they are written."""
+    rest = iter(tasks)
+    first = next(rest)  # who reads a table refuses one without tasks
+    packed = pack_rows(map(make_row, itertools.chain([first], rest)))
+    return Taken(packed=packed, first=first.command, flags=flags, notes=notes)
+
+
+def _read_table(path: Path, separator: str | None) -> Iterator[Value]:
     data, what = (load_stdin(), STDIN) if str(path) == "-" else (load_table(path), str(path))
     if path.suffix.lower() in _JSON or (str(path) == "-" and data.lstrip()[:1] == b"{"):
         return read_json_lines(data, what)
@@ -109,4 +120,4 @@ def _take_array(path: Path, project: Path) -> Taken:
             done="nothing was sent",
         ) from None
     found = read_array(script, inside)
-    return Taken(tasks=found.tasks, flags=found.flags, notes=found.left)
+    return _pack(found.tasks, flags=found.flags, notes=found.left)

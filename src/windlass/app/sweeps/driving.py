@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from windlass.app.farms.adding import add_tasks, make_addition
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.steering import close_farm, stop_tasks
 from windlass.app.patience import Patience
 from windlass.app.session import Session
@@ -128,7 +129,9 @@ class Driver:
         one = self._addition
         if one is None:
             return
-        added = add_tasks(self.session, self.reader.record, one.rows, COMMANDS, name=one.name, first=one.first)
+        added = add_tasks(
+            self.session, self.reader.record, pack_rows(one.rows), COMMANDS, name=one.name, first=one.first
+        )
         self._addition = None
         self._refuse_others(added.start != one.first)
 

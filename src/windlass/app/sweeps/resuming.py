@@ -7,6 +7,7 @@ from pathlib import Path
 
 from windlass.app.farms.adding import add_tasks, ensure_pilots
 from windlass.app.farms.asking import ask_farm
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.steering import open_farm
 from windlass.app.session import Session
 from windlass.app.sweeps.holding import hold_sweep
@@ -140,8 +141,8 @@ def _add(session: Session, record: RunRecord, card: SweepCard, tried: list[dict[
     new = _list_new(card.sweep, Path(record.project or "."), tried)
     if not new:
         return 0
-    rows = make_rows(card.sweep, len(tried), new)
-    return len(add_tasks(session, record, rows, COMMANDS, first=len(tried))) or None
+    packed = pack_rows(make_rows(card.sweep, len(tried), new))
+    return len(add_tasks(session, record, packed, COMMANDS, first=len(tried))) or None
 
 
 def _list_new(sweep: Sweep, project: Path, tried: list[dict[str, Value]]) -> list[dict[str, Value]]:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import assert_never
 
+from windlass.app.farms.sending import pack_rows
 from windlass.app.farms.starting import PlannedFarm, plan_farm, send_farm
 from windlass.app.planning import Planned, Wanted, plan_run
 from windlass.app.session import Session
@@ -69,8 +70,8 @@ def send_sweep(
         if card.sweep.learns:
             card = replace(card, study=str(journal.absolute()))
             trials = _ask_first(Study(journal, card.token, card.sweep, memory=memory), card.sweep)
-        rows = make_rows(card.sweep, 0, trials)
-        return send_farm(session, planned.farm, rows, kind=COMMANDS, force=force, about=make_about(card))
+        packed = pack_rows(make_rows(card.sweep, 0, trials))
+        return send_farm(session, planned.farm, packed, kind=COMMANDS, force=force, about=make_about(card))
     except WindlassError:
         if is_new:
             journal.unlink(missing_ok=True)  # nothing was sent: nobody will go on with it

@@ -85,7 +85,7 @@ def run(
     with open_session(output) as session:
         farm = _plan(output, session, wanted, taken, force=force)
         if only_plan:
-            return show_farm_plan(output, session, farm, count=len(taken.tasks), first=taken.tasks[0].command)
+            return show_farm_plan(output, session, farm, count=taken.packed.count, first=taken.first)
         record = _send(output, session, farm, taken, force=force)
         if detach:
             output.show_json({"run": record}) if output.as_json else output.show(record.run_id)
@@ -113,22 +113,21 @@ def _plan(output: Output, session: "Session", wanted: Any, taken: "Taken", *, fo
     return plan_farm(
         session,
         wanted,
-        tasks=len(taken.tasks),
+        tasks=taken.packed.count,
         plan=lambda session, wanted: plan_with_environment(output, session, wanted, force=force),
     )
 
 
 def _send(output: Output, session: "Session", farm: "PlannedFarm", taken: "Taken", *, force: bool) -> "RunRecord":
     from windlass.app.farms.starting import send_farm
-    from windlass.core.farm.rows import make_row
     from windlass.core.farm.values import COMMANDS
 
     size = farm.size
     if size.shortage:
         output.tell(f"{'note':<10} {size.shortage}: it gets what there is")
     pilots = "1 pilot" if size.pilots == 1 else f"{size.pilots} pilots"
-    output.tell(f"{'tasks':<10} {len(taken.tasks)}, {size.at_once} at once in {pilots}")
-    record = send_farm(session, farm, map(make_row, taken.tasks), kind=COMMANDS, force=force)
+    output.tell(f"{'tasks':<10} {taken.packed.count}, {size.at_once} at once in {pilots}")
+    record = send_farm(session, farm, taken.packed, kind=COMMANDS, force=force)
     output.tell(f"{'submitted':<10} farm {record.run_id}, job {record.job_id} at {record.site}")
     return record
 
@@ -149,14 +148,13 @@ def add(output: Output, /, farm: str, words: tuple[str, ...], **values: Any) -> 
     from windlass.app.farms.adding import add_tasks, ensure_pilots, refuse_closed
     from windlass.app.farms.asking import find_lead
     from windlass.app.farms.taking import take_tasks
-    from windlass.core.farm.rows import make_row
     from windlass.core.farm.values import COMMANDS
 
     taken = take_tasks(read_given(words, values), Path.cwd())
     with open_session(output) as session:
         lead = find_lead(session, session.store.load(farm))
         refuse_closed(session, lead)
-        added = add_tasks(session, lead, map(make_row, taken.tasks), COMMANDS)
+        added = add_tasks(session, lead, taken.packed, COMMANDS)
         pilots = ensure_pilots(session, lead)
     if output.as_json:
         output.show_json({"first": added.start, "count": len(added), "pilots": pilots})

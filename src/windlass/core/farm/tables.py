@@ -1,5 +1,9 @@
-"""Texts read into tasks: a command a line, a value a line, CSV, JSON lines. All that is wrong is told with its line."""
+"""Texts read into tasks: a command a line, a value a line, CSV, JSON lines. All that is wrong is told with its line.
 
+One after another, as they are asked for: a table may have a million. What is wrong is raised at the end, all at once.
+"""
+
+import codecs
 import csv
 import io
 import itertools
@@ -16,18 +20,17 @@ _MOST_TOLD = 10
 _LONGEST = 100_000  # bytes of a command; the kernel takes no argument above 131,071
 
 
-def read_commands(data: bytes, what: str) -> list[Task]:
+def read_commands(data: bytes, what: str) -> Iterator[Task]:
     """One a line."""
-    tasks, problems = [], []
+    problems, number = [], 0
     for number, line in _read_lines(data, what):
         problem = _judge_command(line)
         if problem is not None:
             problems.append((number, problem))
-        tasks.append(Task(command=line))
+        yield Task(command=line)
     _refuse(problems, what)
-    if not tasks:
+    if not number:
         raise TasksInvalid(f"{what} has no tasks: it is empty", done="nothing was sent")
-    return tasks
 
 
 def _judge_command(line: str) -> str | None:
@@ -41,25 +44,24 @@ def _judge_command(line: str) -> str | None:
     return find_open(line)
 
 
-def read_values(data: bytes, what: str, *, separator: str = "\t") -> list[Value]:
+def read_values(data: bytes, what: str, *, separator: str = "\t") -> Iterator[Value]:
     """One a line; {1} {2} are what is between separators."""
-    found, problems = [], []
+    problems = []
     for number, line in _read_lines(data, what):
         if not line.strip():
             problems.append((number, "it is empty: each line is the value of one task"))
-        found.append(Value(whole=line, columns=tuple(line.split(separator))))
+        yield Value(whole=line, columns=tuple(line.split(separator)))
     _refuse(problems, what)
-    return found
 
 
-def make_products(sources: Sequence[Sequence[str]]) -> list[Value]:
+def make_products(sources: Sequence[Sequence[str]]) -> Iterator[Value]:
     """As `::: a b ::: 1 2`: each of the first with each of the second."""
     empty = [number for number, one in enumerate(sources, 1) if not one]
     if empty:
         raise TasksInvalid("behind ::: there is no value", done="nothing was sent")
     for value in itertools.chain(*sources):
         _check_value(value)
-    return [Value(whole=" ".join(one), columns=one) for one in itertools.product(*sources)]
+    return (Value(whole=" ".join(one), columns=one) for one in itertools.product(*sources))
 
 
 def _check_value(value: str) -> None:
@@ -69,25 +71,24 @@ def _check_value(value: str) -> None:
         raise TasksInvalid(problem.message, done="nothing was sent") from problem
 
 
-def read_csv(data: bytes, what: str, *, separator: str = ",") -> list[Value]:
+def read_csv(data: bytes, what: str, *, separator: str = ",") -> Iterator[Value]:
     """The first line has the names."""
-    lines = csv.reader(io.StringIO(_decode(data, what), newline=""), delimiter=separator, strict=True)
+    lines = csv.reader((line for _, line in _decode_lines(data, what)), delimiter=separator, strict=True)
     try:
         head = next(lines, [])
         names = tuple(name.strip() for name in head)
         _check_names(names, what)
-        found, problems = [], []
+        problems = []
         for row in lines:
             if not row:
                 continue  # a line with nothing in it
             if len(row) != len(names):
                 problems.append((lines.line_num, f"{len(row)} columns; the first line has {len(names)}"))
                 continue
-            found.append(Value(whole=None, columns=tuple(row), names=names))
+            yield Value(whole=None, columns=tuple(row), names=names)
     except csv.Error as problem:
         raise TasksInvalid(f"{what}:{lines.line_num}: {problem}", done="nothing was sent") from problem
     _refuse(problems, what)
-    return found
 
 
 def _check_names(names: tuple[str, ...], what: str) -> None:
@@ -97,9 +98,9 @@ def _check_names(names: tuple[str, ...], what: str) -> None:
         raise TasksInvalid(f"{what}:1: columns need names that differ: {', '.join(names)}", done="nothing was sent")
 
 
-def read_json_lines(data: bytes, what: str) -> list[Value]:
+def read_json_lines(data: bytes, what: str) -> Iterator[Value]:
     """An object a line; the first one says which names there are."""
-    found: list[Value] = []
+    first: tuple[str, ...] = ()
     problems = []
     for number, line in _read_lines(data, what):
         try:
@@ -108,12 +109,12 @@ def read_json_lines(data: bytes, what: str) -> list[Value]:
         except (ValueError, RecursionError) as problem:
             problems.append((number, str(problem)))
             continue
-        if found and set(names) != set(found[0].names):
-            problems.append((number, f"it has {', '.join(names)}; the first line has {', '.join(found[0].names)}"))
+        first = first or names
+        if set(names) != set(first):
+            problems.append((number, f"it has {', '.join(names)}; the first line has {', '.join(first)}"))
             continue
-        found.append(Value(whole=None, columns=columns, names=names))
+        yield Value(whole=None, columns=columns, names=names)
     _refuse(problems, what)
-    return found
 
 
 def _read_object(told: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -128,27 +129,25 @@ def _read_object(told: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _read_lines(data: bytes, what: str) -> Iterator[tuple[int, str]]:
     """Without their ends; empty ones at the end are no lines."""
-    text = _decode(data, what).rstrip("\r\n")
-    if text:
-        yield from ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
+    for number, line in _decode_lines(data.rstrip(b"\r\n"), what):
+        yield number, line.removesuffix("\n").removesuffix("\r")
 
 
-def _decode(data: bytes, what: str) -> str:
+def _decode_lines(data: bytes, what: str) -> Iterator[tuple[int, str]]:
+    """With their ends, and numbers from 1 on."""
     place = data.find(b"\0")
     if place >= 0:
-        raise TasksInvalid(f"{what}:{_count_line(data, place)}: it holds a zero byte", done="nothing was sent")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise TasksInvalid(
-            f"{what}:{_count_line(data, problem.start)}: this is no UTF-8: {data[problem.start : problem.end]!r}",
-            hint="iconv -f latin1 -t utf-8 FILE",
-            done="nothing was sent",
-        ) from problem
-
-
-def _count_line(data: bytes, place: int) -> int:
-    return data.count(b"\n", 0, place) + 1
+        number = data.count(b"\n", 0, place) + 1
+        raise TasksInvalid(f"{what}:{number}: it holds a zero byte", done="nothing was sent")
+    for number, line in enumerate(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), 1):
+        try:
+            yield number, line.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            raise TasksInvalid(
+                f"{what}:{number}: this is no UTF-8: {line[problem.start : problem.end]!r}",
+                hint="iconv -f latin1 -t utf-8 FILE",
+                done="nothing was sent",
+            ) from problem
 
 
 def _refuse(problems: Sequence[tuple[int, str]], what: str) -> None:

@@ -1,7 +1,8 @@
 """A command with places for values, as GNU Parallel writes them: {} {1} {2} {name}."""
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from windlass.core.farm.quoting import TRAPS, find_context, find_open
@@ -102,9 +103,11 @@ def _find_quotes(text: str, at: int, place: str) -> str:
     return found
 
 
-def make_tasks(template: Template, values: Sequence[Value]) -> list[Task]:
+def make_tasks(template: Template, values: Iterable[Value]) -> Iterator[Task]:
     """Raises TasksInvalid where the command asks for what the table does not have."""
-    if not values:
+    rest = iter(values)
+    first = next(rest, None)
+    if first is None:
         raise TasksInvalid("there are no tasks: no values were given", done="nothing was sent")
     if not template.names:
         raise TasksInvalid(
@@ -112,14 +115,15 @@ def make_tasks(template: Template, values: Sequence[Value]) -> list[Task]:
             hint="{} is the value, {1} the first column, {name} a named one",
             done="nothing was sent",
         )
-    missing = [name for name in dict.fromkeys(template.names) if values[0].find(name) is None]
+    missing = [name for name in dict.fromkeys(template.names) if first.find(name) is None]
     if missing:
-        raise _make_unknown(missing, values[0])
-    try:
-        return [Task(command=template.fill(one), values=one.as_named()) for one in values]
-    except KeyError as problem:
-        line = next(number for number, one in enumerate(values, 1) if one.find(problem.args[0]) is None)
-        raise TasksInvalid(f"row {line} has no column {{{problem.args[0]}}}", done="nothing was sent") from None
+        raise _make_unknown(missing, first)
+    for number, one in enumerate(itertools.chain([first], rest), 1):
+        try:
+            command = template.fill(one)
+        except KeyError as problem:
+            raise TasksInvalid(f"row {number} has no column {{{problem.args[0]}}}", done="nothing was sent") from None
+        yield Task(command=command, values=one.as_named())
 
 
 def _make_unknown(missing: Sequence[str], first: Value) -> TasksInvalid:
