@@ -5,7 +5,7 @@ import os
 VARIABLE = "WINDLASS_TEST_DIE_AT"
 HOST_VARIABLE = "WINDLASS_TEST_HOST"  # the name that a host pretends to have, for what is held between hosts
 BEAT_VARIABLE = "WINDLASS_TEST_BEAT_S"  # how often a holder shows that it lives
-LANES_VARIABLE = "WINDLASS_TEST_LANES"  # of one worker of a farm, when tasks are short
+SPLIT_VARIABLE = "WINDLASS_TEST_SPLIT"  # slots of a process of a farm, and the tasks a second that are many: 4,1000
 
 FAULT_POINTS = (
     "before-intent",

@@ -14,7 +14,7 @@ from windlass_job.farming import naming
 from windlass_job.farming.parts import ALL, Part, Seat, Split, choose, list_parts, read_part
 
 MANY = 12_000  # seconds of work
-# WINDLASS_TEST_LANES="1": each slot of the two in a process of its own
+# WINDLASS_TEST_SPLIT="1,100": each slot of the two in a process of its own
 
 
 def find_parts(pilot: "subprocess.Popen[bytes]") -> list[int]:
@@ -24,7 +24,7 @@ def find_parts(pilot: "subprocess.Popen[bytes]") -> list[int]:
 
 def start_split(farm: Farm) -> "tuple[subprocess.Popen[bytes], list[int]]":
     """A pilot, and its parts at work."""
-    pilot = farm.start(WINDLASS_TEST_LANES="1")
+    pilot = farm.start(WINDLASS_TEST_SPLIT="1,100")
     wait_until(lambda: len(list((farm.folder / "pilots").glob("*_01_00?.01.rec"))) == 2, "both parts are there")
     return pilot, find_parts(pilot)
 
@@ -37,7 +37,7 @@ def is_gone(pid: int) -> bool:
 def test_every_short_task_is_run_once(farm: Farm) -> None:
     farm.lay(["true"] * MANY)
 
-    said = farm.run(WINDLASS_TEST_LANES="1")
+    said = farm.run(WINDLASS_TEST_SPLIT="1,100")
 
     assert farm.find_codes() == [0] * MANY
     assert "tasks are short: 2 processes go on" in said
@@ -51,7 +51,7 @@ def test_every_short_task_is_run_once(farm: Farm) -> None:
 def test_a_long_task_among_them_keeps_the_other_slots_at_work(farm: Farm) -> None:
     """Two workers may not have the same slot: as long as one task runs there is one worker."""
     farm.lay([f"while [ ! -e {farm.place}/go ]; do sleep 0.05; done", *["true"] * MANY])
-    pilot = farm.start(WINDLASS_TEST_LANES="1")
+    pilot = farm.start(WINDLASS_TEST_SPLIT="1,100")
 
     wait_until(lambda: farm.count_ended() >= 4000, "short tasks go on beside the long one")
     assert find_parts(pilot) == []
@@ -85,7 +85,7 @@ def test_parts_do_not_outlive_a_pilot_that_is_killed(farm: Farm) -> None:
     wait_until(lambda: all(map(is_gone, parts)), "its parts have ended")
 
     assert farm.state.done < MANY
-    farm.run(WINDLASS_TEST_LANES="1")
+    farm.run(WINDLASS_TEST_SPLIT="1,100")
     assert farm.find_codes() == [0] * MANY
     farm.check_all_have_left()
 
@@ -101,7 +101,7 @@ def test_a_pilot_that_is_told_to_stop_stops_its_parts(farm: Farm) -> None:
     assert all(map(is_gone, parts))
     farm.check_all_have_left()
     assert wire.FARM_OVER not in farm.read_log()
-    farm.run("b", WINDLASS_TEST_LANES="1")
+    farm.run("b", WINDLASS_TEST_SPLIT="1,100")
     assert farm.find_codes() == [0] * MANY
 
 
@@ -125,21 +125,21 @@ def test_only_many_slots_with_short_tasks_and_enough_of_them_are_split() -> None
         split.look(0.0, rate, left)
         return split.is_pausing
 
-    assert decides(16, 1000, 10_000)
-    assert not decides(4, 1000, 10_000)
-    assert not decides(16, 100, 10_000)
-    assert not decides(16, 1000, 1000)
-    assert not decides(16, 1000, 10_000, Seat(Part(2, 4), 1, False))
+    assert decides(16, 2000, 10_000)
+    assert not decides(4, 2000, 10_000)
+    assert not decides(16, 500, 10_000)
+    assert not decides(16, 2000, 1000)
+    assert not decides(16, 2000, 10_000, Seat(Part(2, 4), 1, False))
 
 
 def test_a_pause_that_finds_a_long_task_is_given_up_and_not_tried_at_once_again() -> None:
     split = Split(16, ALL)
-    split.look(0.0, 1000, 10_000)
-    split.look(0.5, 1000, 10_000)
+    split.look(0.0, 2000, 10_000)
+    split.look(0.5, 2000, 10_000)
     assert not split.is_pausing
-    split.look(1.0, 1000, 10_000)
+    split.look(1.0, 2000, 10_000)
     assert not split.is_pausing
-    split.look(60.0, 1000, 10_000)
+    split.look(60.0, 2000, 10_000)
     assert split.is_pausing
 
 

@@ -10,7 +10,7 @@ from typing import List, NamedTuple, TypeVar
 from windlass_job import faults
 
 _LANES = 4  # in one process
-_SHORT_RATE = 400.0  # tasks a second of a whole pilot, from which on they are short
+_MANY = 1000  # tasks a second of a whole pilot, from which on they are short
 _LEAST_S = 2.0  # of work for all slots: for less a start of Python is too dear
 _AGAIN_S = 30.0  # after a try that found a long task among short ones
 
@@ -54,7 +54,9 @@ class Split:
     """
 
     def __init__(self, slots: int, seat: Seat) -> None:
-        lanes = int(os.environ.get(faults.LANES_VARIABLE) or _LANES)
+        lanes, self._many = _LANES, _MANY
+        if os.environ.get(faults.SPLIT_VARIABLE):
+            lanes, self._many = (int(word) for word in os.environ[faults.SPLIT_VARIABLE].split(","))
         self.count = -(-slots // lanes) if seat.may_split else 1  # of parts
         self.is_pausing = False
         self.is_due = False  # all slots are free: the parts may begin
@@ -65,4 +67,4 @@ class Split:
         if self.is_pausing:
             self.is_pausing, self._again_at = False, now + _AGAIN_S
         elif self.count > 1 and now >= self._again_at:
-            self.is_pausing = rate >= _SHORT_RATE and left >= rate * _LEAST_S
+            self.is_pausing = rate >= self._many and left >= rate * _LEAST_S
