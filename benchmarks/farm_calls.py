@@ -1,6 +1,6 @@
 """How many short Python functions a second does `windlass.Executor` call, submitted one by one? Beside Parsl, Dask,
 executorlib and the standard library's pool, with two warm workers each. And how many does a pilot alone run, whose
-table is there already, beside the programs (/bin/true) that this machine starts?
+table is there already, beside commands (/bin/true) of a farm, and beside the programs that this machine starts?
 
 Each is measured in a process of its own, after all its workers have answered: from the first submit to the last result.
 The peers are those of tools/call-peers.sh, and are left out where they are not installed.
@@ -13,12 +13,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.farm.rates import run_farm
 from benchmarks.report import Row, show
 
 PEERS = Path(__file__).parents[1] / ".venv-call-peers" / "bin" / "python"
 _WORKERS = 2
 _OURS = ("windlass", "pilot", "pool")  # run by this Python
-_CALLS = {"pilot": 100_000, "windlass": 50_000, "pool": 20_000, "parsl": 5_000, "dask": 3_000, "executorlib": 3_000}
+_COMMANDS = 20_000
+_CALLS = {"pilot": 500_000, "windlass": 50_000, "pool": 20_000, "parsl": 5_000, "dask": 3_000, "executorlib": 3_000}
 _ROUNDS = 3
 _MEASURE = """
 import math, sys, time
@@ -102,13 +104,19 @@ print(2000 / (time.perf_counter() - begin))
 
 def main() -> None:
     names = [name for name in _PROGRAMS if name in _OURS or PEERS.exists()]
-    found: dict[str, list[float]] = {name: [] for name in ("programs", *names)}
+    found: dict[str, list[float]] = {name: [] for name in ("commands", "programs", *names)}
     for _ in range(_ROUNDS):
+        found["commands"].append(_measure_commands())
         found["programs"].append(_run(sys.executable, _SPAWN, {}))
         for name in names:
             found[name].append(measure(name))
     rates = {name: statistics.median(values) for name, values in found.items() if any(values)}
     show("farm_calls", [_make_row(name, rates) for name in rates])
+
+
+def _measure_commands() -> float:
+    with tempfile.TemporaryDirectory(prefix="windlass-bench-") as folder:
+        return _COMMANDS / run_farm(Path(folder, "farm"), _COMMANDS)[0]
 
 
 def measure(name: str) -> float:
@@ -146,8 +154,11 @@ def _make_row(name: str, rates: dict[str, float]) -> Row:
         return Row(what="windlass.Executor, two workers, submit to result", value=rates[name], unit="/s")
     if name == "pilot":
         return Row(what="a pilot alone, two warm workers, from its start", value=rates[name], unit="/s")
-    if name == "programs":
-        what, ours, budget = "/bin/true by posix_spawn, two at a time", "pilot", 1 / 20
+    budget: float | None
+    if name == "commands":
+        what, ours, budget = "/bin/true, tasks of a farm", "pilot", 1 / 20
+    elif name == "programs":
+        what, ours, budget = "/bin/true by posix_spawn, two at a time", "pilot", None
     else:
         what, ours, budget = ("ProcessPoolExecutor(2)" if name == "pool" else name), "windlass", 1.0
     ratio = rates[name] / rates[ours]
