@@ -257,6 +257,7 @@ EXAMPLES: dict[str, Example] = {
             ("run.env.HF_HUB_OFFLINE", '"1"'),
             ("run.env.TRANSFORMERS_OFFLINE", '"1"'),
             ("run.env.HF_DATASETS_OFFLINE", '"1"'),
+            ("run.env.HF_EVALUATE_OFFLINE", '"1"'),
         ),
     ),
     "D608": Example(

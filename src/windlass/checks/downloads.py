@@ -6,7 +6,7 @@ from functools import partial
 
 from windlass.core.case import Case
 from windlass.core.finding import Finding, Severity
-from windlass.core.offline import TRACKER_VARIABLES, find_moving, has_way_out, may_keep
+from windlass.core.offline import HUGGING_FACE, TRACKER_VARIABLES, find_moving, has_way_out, may_keep
 from windlass.core.source.looking import Looking
 from windlass.core.source.network_python import find_in_python
 from windlass.core.source.network_shell import find_in_shell
@@ -17,15 +17,6 @@ from windlass_job import wire
 
 _MOST_LINES = 4
 _AT_LEAST = frozenset({"==", "===", ">=", ">", "~=", "^", "="})
-_OFFLINE = {
-    "transformers": "HF_HUB_OFFLINE",
-    "evaluate": "HF_HUB_OFFLINE",
-    "datasets": "HF_HUB_OFFLINE",
-    "huggingface_hub": "HF_HUB_OFFLINE",
-    "sentence_transformers": "HF_HUB_OFFLINE",
-    "diffusers": "HF_HUB_OFFLINE",
-    "timm": "HF_HUB_OFFLINE",
-}
 
 
 def internet_is_not_known(case: Case) -> Iterator[Finding]:
@@ -78,9 +69,9 @@ def code_may_download(case: Case) -> Iterator[Finding]:
     ]
     severity = Severity.ERROR if any(_fails_for_certain(case, one) for one in found) else Severity.WARNING
     reached = look_at_code(case)
-    names = sorted({name for module, name in _OFFLINE.items() if module in reached.modules})
-    lines = [f'{name} = "1"' for name in names]
-    if names and not case.site.rules.jobs_from_home:
+    loads_models = not HUGGING_FACE.modules.isdisjoint(reached.modules)
+    lines = ['HF_HUB_OFFLINE = "1"'] if loads_models else []
+    if loads_models and not case.site.rules.jobs_from_home:
         # Their caches lie in the home folder, which jobs cannot see here.
         lines.append(f'HF_HOME = "{case.facts.root or case.site.root}/{wire.CACHES}/huggingface"')
     yield from _tell(case, "C502", severity, found, lines=lines)

@@ -30,30 +30,30 @@ class Library:
     is_tracker: bool = False
 
 
-_HUGGING_FACE = frozenset(
-    {
-        *("transformers", "datasets", "huggingface_hub", "evaluate", "diffusers", "sentence_transformers", "timm"),
-        *("accelerate", "peft", "trl", "tokenizers", "open_clip", "setfit"),
-    }
+HUGGING_FACE = Library(
+    name="Hugging Face",
+    modules=frozenset(
+        {
+            *("transformers", "datasets", "huggingface_hub", "evaluate", "diffusers", "sentence_transformers", "timm"),
+            *("accelerate", "peft", "trl", "tokenizers", "open_clip", "setfit"),
+        }
+    ),
+    caches={"HF_HOME": "huggingface"},
+    homes=(".cache/huggingface",),
+    kept=("hub/models--*",),
+    kept_before=("transformers",),  # before transformers 4.22
+    login=("HF_TOKEN_PATH", "${HF_HOME:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/huggingface}/token"),
+    # Without a word every call waits 23 seconds for a hub that does not answer.
+    offline={
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "HF_DATASETS_OFFLINE": "1",
+        "HF_EVALUATE_OFFLINE": "1",
+    },
+    moved_by=frozenset({"HF_HUB_CACHE", "HF_DATASETS_CACHE", "TRANSFORMERS_CACHE", "HUGGINGFACE_HUB_CACHE"}),
 )
 LIBRARIES: tuple[Library, ...] = (
-    Library(
-        name="Hugging Face",
-        modules=_HUGGING_FACE,
-        caches={"HF_HOME": "huggingface"},
-        homes=(".cache/huggingface",),
-        kept=("hub/models--*",),
-        kept_before=("transformers",),  # before transformers 4.22
-        login=("HF_TOKEN_PATH", "${HF_HOME:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/huggingface}/token"),
-        # Without a word every call waits 23 seconds for a hub that does not answer.
-        offline={
-            "HF_HUB_OFFLINE": "1",
-            "TRANSFORMERS_OFFLINE": "1",
-            "HF_DATASETS_OFFLINE": "1",
-            "HF_EVALUATE_OFFLINE": "1",
-        },
-        moved_by=frozenset({"HF_HUB_CACHE", "HF_DATASETS_CACHE", "TRANSFORMERS_CACHE", "HUGGINGFACE_HUB_CACHE"}),
-    ),
+    HUGGING_FACE,
     Library(
         name="PyTorch",
         modules=frozenset({"torch", "torchvision", "torchaudio", "fastai", "segmentation_models_pytorch"}),

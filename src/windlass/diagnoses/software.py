@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from windlass.core.ending.symptoms import Symptoms, set_to
 from windlass.core.finding import Diagnosis, Setting
-from windlass.core.offline import HUB_LOGIN, HUB_REFUSALS
+from windlass.core.offline import HUB_LOGIN, HUB_REFUSALS, HUGGING_FACE
 from windlass.core.record import RunState
 from windlass.core.trackers import TRACKERS, WORKDIR, Tracker
 
@@ -199,8 +199,7 @@ def _stay_offline(symptoms: Symptoms) -> tuple[Setting, ...]:
     words = symptoms.text
     patch = []
     if "huggingface" in words or "transformers" in words or "datasets" in words:
-        names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
-        patch += [set_to(f"run.env.{name}", "1") for name in names]
+        patch += [set_to(f"run.env.{name}", value) for name, value in HUGGING_FACE.offline.items()]
     if "wandb" in words:
         patch += [set_to(f"run.env.{name}", value) for name, value in TRACKERS["wandb"].offline.items()]
     return tuple(patch)
