@@ -72,5 +72,5 @@ def _show_task(output: Output, session: Session, record: RunRecord, task: int, t
         output.show_bytes(piece)
     if is_empty:
         refuse_unknown(load_status(session, lead), lead.run_id, [task])
-        output.tell(f"task {task} of farm {lead.run_id} has printed nothing yet")
+        output.tell(f"task {task} of farm {lead.run_id} has printed nothing so far")
     return int(ExitCode.OK)
