@@ -91,6 +91,20 @@ def test_parts_do_not_outlive_a_pilot_that_is_killed(farm: Farm) -> None:
 
 
 @pytest.mark.slow
+def test_parts_do_not_outlive_a_pilot_that_is_killed_before_they_could_ask_for_it(farm: Farm) -> None:
+    """While their Pythons start."""
+    farm.lay(["true"] * MANY)
+    pilot = farm.start(WINDLASS_TEST_SPLIT="1,100")
+    wait_until(lambda: bool(find_parts(pilot)), "parts are started", pause_s=0.005)
+    parts = find_parts(pilot)
+
+    pilot.kill()
+
+    wait_until(lambda: all(map(is_gone, parts)), "its parts have ended", timeout_s=5)
+    assert farm.state.done < MANY
+
+
+@pytest.mark.slow
 def test_a_pilot_that_is_told_to_stop_stops_its_parts(farm: Farm) -> None:
     farm.lay(["true"] * MANY)
     pilot, parts = start_split(farm)

@@ -26,6 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stop-signal", default="TERM", help="what tasks get when they are to stop")
     parser.add_argument("--part", default=format_part(WHOLE), help="of this node's slots: 2/4 is the second of four")
     parser.add_argument("--whole", type=int, default=0, help="which start of the whole pilot this is a part of")
+    parser.add_argument("--parent", type=int, default=0, help="the process that started this part")
 
 
 def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
@@ -37,6 +38,8 @@ def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
         signals = Signals(notice=stop, cancel={signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
         if part != WHOLE:
             end_with_parent(signal.SIGTERM)
+            if os.getppid() != options.parent:
+                return 0  # it died before that, and nothing has begun here
         return _work(options, env, part, signals, stop)
     except (OSError, ValueError, Unsure) as error:
         say("the farm cannot be worked on: {}".format(describe(error)))
@@ -63,5 +66,5 @@ def _work(options: argparse.Namespace, env: Mapping[str, str], part: Part, signa
 
 def _make_argv(options: argparse.Namespace, part: Part, whole: int) -> "List[str]":
     words = [wire.FARM_VERB, "--farm", options.farm, "--stop-signal", options.stop_signal]
-    words += ["--part", format_part(part), "--whole", str(whole)]
+    words += ["--part", format_part(part), "--whole", str(whole), "--parent", str(os.getpid())]
     return make_argv(words, is_isolated=bool(sys.flags.isolated))
