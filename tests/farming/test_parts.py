@@ -105,6 +105,21 @@ def test_parts_do_not_outlive_a_pilot_that_is_killed_before_they_could_ask_for_i
 
 
 @pytest.mark.slow
+def test_parts_whose_successor_is_there_do_not_come_back(farm: Farm) -> None:
+    """A second start would take the successor, who has their tasks, for an older one."""
+    farm.lay(["true"] * MANY)
+    pilot, _ = start_split(farm)
+    names = {path.name for path in (farm.folder / "pilots").glob("*.rec")}
+
+    successor = farm.start("a", link=2)
+
+    assert pilot.wait(20) == wire.EXIT_FENCED_OFF
+    assert successor.wait(60) == 0
+    assert {path.name for path in (farm.folder / "pilots").glob("*.rec")} - names == {"a.001.0002.01.0000.01.rec"}
+    assert farm.find_codes() == [0] * MANY
+
+
+@pytest.mark.slow
 def test_a_pilot_that_is_told_to_stop_stops_its_parts(farm: Farm) -> None:
     farm.lay(["true"] * MANY)
     pilot, parts = start_split(farm)

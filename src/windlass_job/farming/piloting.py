@@ -56,7 +56,10 @@ def _work(options: argparse.Namespace, env: Mapping[str, str], part: Part, signa
         pilot.close()
         if pilot.split.is_due:
             argvs = [_make_argv(options, one, pilot.start) for one in list_parts(pilot.split.count)]
-            seat = seat._replace(may_split=NodeParts(argvs, env=env, signals=signals).run())
+            codes = NodeParts(argvs, env=env, signals=signals).run()
+            if wire.EXIT_FENCED_OFF in codes:
+                return wire.EXIT_FENCED_OFF  # as the whole would: begun anew it would take its successor for dead
+            seat = seat._replace(may_split=bool(codes))
             if signals.list_came():
                 return 0
             if is_complete(Ledger(DiskStore(os.path.join(disk.as_path(options.farm), b"log"))).load()):
