@@ -120,6 +120,17 @@ def test_parts_whose_successor_is_there_do_not_come_back(farm: Farm) -> None:
 
 
 @pytest.mark.slow
+def test_a_pilot_whose_parts_all_fail_goes_on_as_a_whole(farm: Farm) -> None:
+    """And does not try again and again: each try is a start of Python for each part, and files in the farm."""
+    farm.lay(["rm windlass_job.pyz", *["true"] * 2 * MANY])
+
+    said = farm.run(WINDLASS_TEST_SPLIT="1,100")
+
+    assert said.count("2 processes go on") == 1
+    assert farm.find_codes() == [0] * (2 * MANY + 1)
+
+
+@pytest.mark.slow
 def test_a_pilot_that_is_told_to_stop_stops_its_parts(farm: Farm) -> None:
     farm.lay(["true"] * MANY)
     pilot, parts = start_split(farm)
