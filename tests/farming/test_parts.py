@@ -145,6 +145,19 @@ def test_a_pilot_that_is_told_to_stop_stops_its_parts(farm: Farm) -> None:
     assert farm.find_codes() == [0] * MANY
 
 
+@pytest.mark.slow
+def test_a_pilot_that_is_told_to_stop_when_all_is_over_says_so(farm: Farm) -> None:
+    """Else another link would be started for nothing."""
+    farm.lay(["true"] * MANY, linger_s=60)
+    pilot, _ = start_split(farm)
+    wait_until(lambda: farm.state.done == MANY, "its parts only wait for more tasks")
+
+    pilot.terminate()
+
+    assert pilot.wait(20) == 0
+    assert farm.read_log().endswith(wire.FARM_OVER + "\n")
+
+
 def test_parts_share_all_slots_and_no_slot_twice() -> None:
     for slots in range(4, 70):
         for count in range(1, 5):

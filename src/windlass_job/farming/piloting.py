@@ -60,10 +60,10 @@ def _work(options: argparse.Namespace, env: Mapping[str, str], part: Part, signa
             if wire.EXIT_FENCED_OFF in codes:
                 return wire.EXIT_FENCED_OFF  # as the whole would: begun anew it would take its successor for dead
             seat = seat._replace(may_split=0 in codes)  # else they would only fail again
-            if signals.list_came():
-                return 0
             if is_complete(Ledger(DiskStore(os.path.join(disk.as_path(options.farm), b"log"))).load()):
                 print(wire.FARM_OVER, flush=True)
+                return 0
+            if signals.list_came():
                 return 0
 
 
