@@ -1,8 +1,11 @@
 """Tasks so short that one Python is the narrow place: the slots of a node go on in several processes."""
 
+import json
 import os
 import signal
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,23 @@ def test_every_short_task_is_run_once(farm: Farm) -> None:
     assert said.endswith(wire.FARM_OVER + "\n")
     farm.check_nothing_is_held()
     farm.check_all_have_left()
+
+
+@pytest.mark.slow
+def test_the_progress_that_is_told_goes_on_and_never_back(farm: Farm) -> None:
+    """Each part knows of the others only what is in the ledger: it is told by one."""
+    farm.lay(["true"] * 2 * MANY)
+    seen = [0]
+    pilot = farm.start(WINDLASS_TEST_SPLIT="1,100", WINDLASS_RUN_DIR=str(farm.place))
+
+    while pilot.poll() is None:
+        with suppress(FileNotFoundError):
+            seen.append(json.loads((farm.place / wire.PROGRESS).read_text())["done"])
+        time.sleep(0.02)
+
+    assert "2 processes go on" in farm.read_log()
+    assert seen == sorted(seen)
+    assert json.loads((farm.place / wire.PROGRESS).read_text())["done"] == 2 * MANY
 
 
 @pytest.mark.slow

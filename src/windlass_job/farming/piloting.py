@@ -8,7 +8,7 @@ import sys
 from typing import List, Mapping
 
 from windlass_job import disk, wire
-from windlass_job.bounded import describe, say
+from windlass_job.bounded import PATIENCE_S, describe, say, within
 from windlass_job.farming.entries import DiskStore, Ledger, Unsure
 from windlass_job.farming.ledger import is_complete
 from windlass_job.farming.node_parts import NodeParts
@@ -16,6 +16,7 @@ from windlass_job.farming.own_program import make_argv
 from windlass_job.farming.parentage import end_with_parent
 from windlass_job.farming.parts import WHOLE, Part, Seat, format_part, list_parts, read_part
 from windlass_job.farming.pilot import Pilot
+from windlass_job.farming.showing import tell_progress
 from windlass_job.signals import Signals, read_signal
 
 _MANY_VALUES = 50000
@@ -60,7 +61,9 @@ def _work(options: argparse.Namespace, env: Mapping[str, str], part: Part, signa
             if wire.EXIT_FENCED_OFF in codes:
                 return wire.EXIT_FENCED_OFF  # as the whole would: begun anew it would take its successor for dead
             seat = seat._replace(may_split=0 in codes)  # else they would only fail again
-            if is_complete(Ledger(DiskStore(os.path.join(disk.as_path(options.farm), b"log"))).load()):
+            state = within(PATIENCE_S, Ledger(DiskStore(os.path.join(disk.as_path(options.farm), b"log"))).load)
+            tell_progress(env, state)  # the part that told it may have left before the others
+            if is_complete(state):
                 print(wire.FARM_OVER, flush=True)
                 return 0
             if signals.list_came():
