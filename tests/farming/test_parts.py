@@ -1,8 +1,11 @@
 """Tasks so short that one Python is the narrow place: the slots of a node go on in several processes."""
 
+import json
 import os
 import signal
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,23 @@ def test_every_short_task_is_run_once(farm: Farm) -> None:
     assert said.endswith(wire.FARM_OVER + "\n")
     farm.check_nothing_is_held()
     farm.check_all_have_left()
+
+
+@pytest.mark.slow
+def test_the_progress_that_is_told_goes_on_and_never_back(farm: Farm) -> None:
+    """Each part knows of the others only what is in the ledger: it is told by one."""
+    farm.lay(["true"] * 2 * MANY)
+    seen = [0]
+    pilot = farm.start(WINDLASS_TEST_SPLIT="1,100", WINDLASS_RUN_DIR=str(farm.place))
+
+    while pilot.poll() is None:
+        with suppress(FileNotFoundError):
+            seen.append(json.loads((farm.place / wire.PROGRESS).read_text())["done"])
+        time.sleep(0.02)
+
+    assert "2 processes go on" in farm.read_log()
+    assert seen == sorted(seen)
+    assert json.loads((farm.place / wire.PROGRESS).read_text())["done"] == 2 * MANY
 
 
 @pytest.mark.slow
@@ -91,6 +111,46 @@ def test_parts_do_not_outlive_a_pilot_that_is_killed(farm: Farm) -> None:
 
 
 @pytest.mark.slow
+def test_parts_do_not_outlive_a_pilot_that_is_killed_before_they_could_ask_for_it(farm: Farm) -> None:
+    """While their Pythons start."""
+    farm.lay(["true"] * MANY)
+    pilot = farm.start(WINDLASS_TEST_SPLIT="1,100")
+    wait_until(lambda: bool(find_parts(pilot)), "parts are started", pause_s=0.005)
+    parts = find_parts(pilot)
+
+    pilot.kill()
+
+    wait_until(lambda: all(map(is_gone, parts)), "its parts have ended", timeout_s=5)
+    assert farm.state.done < MANY
+
+
+@pytest.mark.slow
+def test_parts_whose_successor_is_there_do_not_come_back(farm: Farm) -> None:
+    """A second start would take the successor, who has their tasks, for an older one."""
+    farm.lay(["true"] * MANY)
+    pilot, _ = start_split(farm)
+    names = {path.name for path in (farm.folder / "pilots").glob("*.rec")}
+
+    successor = farm.start("a", link=2)
+
+    assert pilot.wait(20) == wire.EXIT_FENCED_OFF
+    assert successor.wait(60) == 0
+    assert {path.name for path in (farm.folder / "pilots").glob("*.rec")} - names == {"a.001.0002.01.0000.01.rec"}
+    assert farm.find_codes() == [0] * MANY
+
+
+@pytest.mark.slow
+def test_a_pilot_whose_parts_all_fail_goes_on_as_a_whole(farm: Farm) -> None:
+    """And does not try again and again: each try is a start of Python for each part, and files in the farm."""
+    farm.lay(["rm windlass_job.pyz", *["true"] * 2 * MANY])
+
+    said = farm.run(WINDLASS_TEST_SPLIT="1,100")
+
+    assert said.count("2 processes go on") == 1
+    assert farm.find_codes() == [0] * (2 * MANY + 1)
+
+
+@pytest.mark.slow
 def test_a_pilot_that_is_told_to_stop_stops_its_parts(farm: Farm) -> None:
     farm.lay(["true"] * MANY)
     pilot, parts = start_split(farm)
@@ -103,6 +163,19 @@ def test_a_pilot_that_is_told_to_stop_stops_its_parts(farm: Farm) -> None:
     assert wire.FARM_OVER not in farm.read_log()
     farm.run("b", WINDLASS_TEST_SPLIT="1,100")
     assert farm.find_codes() == [0] * MANY
+
+
+@pytest.mark.slow
+def test_a_pilot_that_is_told_to_stop_when_all_is_over_says_so(farm: Farm) -> None:
+    """Else another link would be started for nothing."""
+    farm.lay(["true"] * MANY, linger_s=60)
+    pilot, _ = start_split(farm)
+    wait_until(lambda: farm.state.done == MANY, "its parts only wait for more tasks")
+
+    pilot.terminate()
+
+    assert pilot.wait(20) == 0
+    assert farm.read_log().endswith(wire.FARM_OVER + "\n")
 
 
 def test_parts_share_all_slots_and_no_slot_twice() -> None:

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from typing import Dict, List, Mapping, Sequence
+from typing import Dict, List, Mapping, Sequence, Set
 
 from windlass_job.bounded import describe, say
 from windlass_job.farming.spawning import kill_all
@@ -19,21 +19,21 @@ class NodeParts:
         """argvs: one a part."""
         self._argvs, self._env, self._signals = argvs, dict(env), signals
         self._running: "Dict[int, subprocess.Popen[bytes]]" = {}  # by the number of the part
+        self._codes: "Dict[int, int]" = {}  # how each ended last
         self._starts = [0] * len(argvs)
         self._passed_on = 0  # how many signals
 
-    def run(self) -> bool:
-        """Until all have left. False: not one could be started."""
+    def run(self) -> "Set[int]":
+        """Until all have left: how they ended, those that could be started."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD,))  # wakes the wait below
         try:
             for part in range(len(self._argvs)):
                 self._start(part)
-            is_begun = bool(self._running)
             while self._running:
                 self._signals.wait(_TICK_S)
                 self._pass_on()
                 self._take_ends()
-            return is_begun
+            return set(self._codes.values())
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
 
@@ -57,10 +57,10 @@ class NodeParts:
 
     def _take_ends(self) -> None:
         ended = [part for part, child in self._running.items() if child.poll() is not None]
-        killed = [part for part in ended if self._running.pop(part).returncode < 0]
+        self._codes.update((part, self._running.pop(part).returncode) for part in ended)
         self._end_orphans()
-        for part in killed:
-            if not self._is_stopping and self._starts[part] < _MOST_STARTS:
+        for part in ended:
+            if self._codes[part] < 0 and not self._is_stopping and self._starts[part] < _MOST_STARTS:
                 self._start(part)
 
     def _end_orphans(self) -> None:

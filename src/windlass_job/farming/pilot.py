@@ -58,7 +58,8 @@ class Pilot:
         self._commands = self._make_commands()
         self._calls = self._make_calls(folder, env)
         self._standing = NOT_BEGUN
-        self._strays, self._progress = Strays(), Progress(env)
+        self._strays = Strays()
+        self._progress = Progress(env if seat.part.number == 1 else {})  # each knows less of the others than of itself
         self._failure: "Optional[BaseException]" = None  # of a lane
         self._is_draining = False  # no task is started any more
         self._is_stopping = False  # and those that run are asked to stop

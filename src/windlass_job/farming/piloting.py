@@ -8,7 +8,7 @@ import sys
 from typing import List, Mapping
 
 from windlass_job import disk, wire
-from windlass_job.bounded import describe, say
+from windlass_job.bounded import PATIENCE_S, describe, say, within
 from windlass_job.farming.entries import DiskStore, Ledger, Unsure
 from windlass_job.farming.ledger import is_complete
 from windlass_job.farming.node_parts import NodeParts
@@ -16,6 +16,7 @@ from windlass_job.farming.own_program import make_argv
 from windlass_job.farming.parentage import end_with_parent
 from windlass_job.farming.parts import WHOLE, Part, Seat, format_part, list_parts, read_part
 from windlass_job.farming.pilot import Pilot
+from windlass_job.farming.showing import tell_progress
 from windlass_job.signals import Signals, read_signal
 
 _MANY_VALUES = 50000
@@ -26,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stop-signal", default="TERM", help="what tasks get when they are to stop")
     parser.add_argument("--part", default=format_part(WHOLE), help="of this node's slots: 2/4 is the second of four")
     parser.add_argument("--whole", type=int, default=0, help="which start of the whole pilot this is a part of")
+    parser.add_argument("--parent", type=int, default=0, help="the process that started this part")
 
 
 def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
@@ -37,6 +39,8 @@ def run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
         signals = Signals(notice=stop, cancel={signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
         if part != WHOLE:
             end_with_parent(signal.SIGTERM)
+            if os.getppid() != options.parent:
+                return 0  # it died before that, and nothing has begun here
         return _work(options, env, part, signals, stop)
     except (OSError, ValueError, Unsure) as error:
         say("the farm cannot be worked on: {}".format(describe(error)))
@@ -53,15 +57,20 @@ def _work(options: argparse.Namespace, env: Mapping[str, str], part: Part, signa
         pilot.close()
         if pilot.split.is_due:
             argvs = [_make_argv(options, one, pilot.start) for one in list_parts(pilot.split.count)]
-            seat = seat._replace(may_split=NodeParts(argvs, env=env, signals=signals).run())
-            if signals.list_came():
-                return 0
-            if is_complete(Ledger(DiskStore(os.path.join(disk.as_path(options.farm), b"log"))).load()):
+            codes = NodeParts(argvs, env=env, signals=signals).run()
+            if wire.EXIT_FENCED_OFF in codes:
+                return wire.EXIT_FENCED_OFF  # as the whole would: begun anew it would take its successor for dead
+            seat = seat._replace(may_split=0 in codes)  # else they would only fail again
+            state = within(PATIENCE_S, Ledger(DiskStore(os.path.join(disk.as_path(options.farm), b"log"))).load)
+            tell_progress(env, state)  # the part that told it may have left before the others
+            if is_complete(state):
                 print(wire.FARM_OVER, flush=True)
+                return 0
+            if signals.list_came():
                 return 0
 
 
 def _make_argv(options: argparse.Namespace, part: Part, whole: int) -> "List[str]":
     words = [wire.FARM_VERB, "--farm", options.farm, "--stop-signal", options.stop_signal]
-    words += ["--part", format_part(part), "--whole", str(whole)]
+    words += ["--part", format_part(part), "--whole", str(whole), "--parent", str(os.getpid())]
     return make_argv(words, is_isolated=bool(sys.flags.isolated))

@@ -6,7 +6,7 @@ import time
 from typing import List, Mapping, Tuple
 
 from windlass_job.farming.clerk import Task
-from windlass_job.farming.ledger import Told
+from windlass_job.farming.ledger import State, Told
 from windlass_job.saving.training import Run
 
 
@@ -43,3 +43,10 @@ class Progress:
 
     def end(self) -> None:
         self._run.flush()
+
+
+def tell_progress(env: "Mapping[str, str]", state: State) -> None:
+    """For one who only looks at the ledger."""
+    progress = Progress(env)
+    progress.tell(Told(state.done, state.failed, state.stopped), state.total)
+    progress.end()
