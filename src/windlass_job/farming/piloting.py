@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import sys
-from typing import List, Mapping
+from typing import Container, List, Mapping, Optional
 
 from windlass_job import disk, wire
 from windlass_job.bounded import PATIENCE_S, describe, say, within
@@ -58,16 +58,22 @@ def _work(options: argparse.Namespace, env: Mapping[str, str], part: Part, signa
         if pilot.split.is_due:
             argvs = [_make_argv(options, one, pilot.start) for one in list_parts(pilot.split.count)]
             codes = NodeParts(argvs, env=env, signals=signals).run()
-            if wire.EXIT_FENCED_OFF in codes:
-                return wire.EXIT_FENCED_OFF  # as the whole would: begun anew it would take its successor for dead
+            code = _find_code(options.farm, env, codes, signals)
+            if code is not None:
+                return code
             seat = seat._replace(may_split=0 in codes)  # else they would only fail again
-            state = within(PATIENCE_S, Ledger(DiskStore(os.path.join(disk.as_path(options.farm), b"log"))).load)
-            tell_progress(env, state)  # the part that told it may have left before the others
-            if is_complete(state):
-                print(wire.FARM_OVER, flush=True)
-                return 0
-            if signals.list_came():
-                return 0
+
+
+def _find_code(farm: str, env: Mapping[str, str], codes: "Container[int]", signals: Signals) -> "Optional[int]":
+    """With which the pilot ends when its parts have; None: it goes on. codes: of the parts."""
+    if wire.EXIT_FENCED_OFF in codes:
+        return wire.EXIT_FENCED_OFF  # as the whole would: begun anew it would take its successor for dead
+    state = within(PATIENCE_S, Ledger(DiskStore(os.path.join(disk.as_path(farm), b"log"))).load)
+    tell_progress(env, state)  # the part that told it may have left before the others
+    if is_complete(state):
+        print(wire.FARM_OVER, flush=True)
+        return 0
+    return 0 if signals.list_came() else None
 
 
 def _make_argv(options: argparse.Namespace, part: Part, whole: int) -> "List[str]":
