@@ -5,7 +5,8 @@ import os
 VARIABLE = "WINDLASS_TEST_DIE_AT"
 HOST_VARIABLE = "WINDLASS_TEST_HOST"  # the name that a host pretends to have, for what is held between hosts
 BEAT_VARIABLE = "WINDLASS_TEST_BEAT_S"  # how often a holder shows that it lives
-SPLIT_VARIABLE = "WINDLASS_TEST_SPLIT"  # slots of a process of a farm, and the tasks a second that are many: 4,1000
+# A farm's slots in one process, how many tasks a second are many, and after how many seconds it is tried again.
+SPLIT_VARIABLE = "WINDLASS_TEST_SPLIT"  # 4,1000,30
 
 FAULT_POINTS = (
     "before-intent",

@@ -12,7 +12,7 @@ from windlass_job import faults
 _LANES = 4  # in one process
 _MANY = 1000  # tasks a second of a whole pilot, from which on they are short
 _LEAST_S = 2.0  # of work for all slots: for less a start of Python is too dear
-_AGAIN_S = 30.0  # after a try that found a long task among short ones
+_AGAIN_S = 30  # after a try that found a long task among short ones
 
 Part = NamedTuple("Part", [("number", int), ("count", int)])
 WHOLE = Part(1, 1)
@@ -54,9 +54,9 @@ class Split:
     """
 
     def __init__(self, slots: int, seat: Seat) -> None:
-        lanes, self._many = _LANES, _MANY
+        lanes, self._many, self._again_s = _LANES, _MANY, _AGAIN_S
         if os.environ.get(faults.SPLIT_VARIABLE):
-            lanes, self._many = (int(word) for word in os.environ[faults.SPLIT_VARIABLE].split(","))
+            lanes, self._many, self._again_s = (int(word) for word in os.environ[faults.SPLIT_VARIABLE].split(","))
         self.count = -(-slots // lanes) if seat.may_split else 1  # of parts
         self.is_pausing = False
         self.is_due = False  # all slots are free: the parts may begin
@@ -65,6 +65,6 @@ class Split:
     def look(self, now: float, rate: "float", left: int) -> None:
         """rate: tasks a second here, as far as is known; left: tasks that wait, here and for all."""
         if self.is_pausing:
-            self.is_pausing, self._again_at = False, now + _AGAIN_S
+            self.is_pausing, self._again_at = False, now + self._again_s
         elif self.count > 1 and now >= self._again_at:
             self.is_pausing = rate >= self._many and left >= rate * _LEAST_S
