@@ -12,7 +12,7 @@ start_node() {
 kill_node() {
   local pid
   for pid in $(ip netns pids "windlass-$1" 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || true; done
-  wait_until 10 has_no_process "$1" || die "processes of $1 do not die"
+  wait_until 30 has_no_process "$1" || die "processes of $1 do not die"
 }
 
 has_no_process() {
