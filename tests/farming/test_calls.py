@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import time
 import zipfile
@@ -378,3 +379,12 @@ def _wait_until(is_so: Callable[[], bool], timeout_s: float = 30) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_python_without_ctypes_runs_calls_too() -> None:
+    """That of a run's environment may have been built so."""
+    program = (
+        "import sys; sys.modules['ctypes'] = None; from windlass_job.farming import callee; callee.end_with_parent(9)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

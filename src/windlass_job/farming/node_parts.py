@@ -37,10 +37,6 @@ class NodeParts:
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
 
-    @property
-    def _is_stopping(self) -> bool:
-        return self._signals.is_noticed or self._signals.is_cancelled
-
     def _start(self, part: int) -> None:
         """What one that cannot be started would do is done by the others."""
         self._starts[part] += 1
@@ -60,7 +56,7 @@ class NodeParts:
         self._codes.update((part, self._running.pop(part).returncode) for part in ended)
         self._end_orphans()
         for part in ended:
-            if self._codes[part] < 0 and not self._is_stopping and self._starts[part] < _MOST_STARTS:
+            if self._codes[part] < 0 and not self._signals.list_came() and self._starts[part] < _MOST_STARTS:
                 self._start(part)
 
     def _end_orphans(self) -> None:

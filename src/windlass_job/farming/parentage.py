@@ -1,6 +1,4 @@
-"""What becomes of processes whose parent dies. On systems that are not Linux: nothing."""
-
-import ctypes
+"""What becomes of processes whose parent dies. Where Linux or ctypes is not there: nothing."""
 
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _SET_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
@@ -18,6 +16,8 @@ def end_with_parent(number: int) -> None:
 
 def _tell_kernel(what: int, value: int) -> None:
     try:
+        import ctypes  # the Python of a run's environment may have been built without
+
         ctypes.CDLL(None, use_errno=True).prctl(what, value, 0, 0, 0)
-    except (OSError, AttributeError):
+    except (ImportError, OSError, AttributeError):
         pass

@@ -20,7 +20,7 @@ WHOLE = Part(1, 1)
 Seat = NamedTuple("Seat", [("part", Part), ("whole", int), ("may_split", bool)])
 ALL = Seat(WHOLE, 0, True)
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 def read_part(word: str) -> Part:
@@ -40,7 +40,7 @@ def list_parts(count: int) -> "List[Part]":
     return [Part(number, count) for number in range(1, count + 1)]
 
 
-def choose(slots: "List[Item]", part: Part) -> "List[Item]":
+def choose(slots: "List[_Item]", part: Part) -> "List[_Item]":
     """Those of a part; at least one, where there are as many as parts."""
     begin, end = ((len(slots) * number) // part.count for number in (part.number - 1, part.number))
     return slots[begin:end]
@@ -62,7 +62,7 @@ class Split:
         self.is_due = False  # all slots are free: the parts may begin
         self._again_at = 0.0
 
-    def look(self, now: float, rate: "float", left: int) -> None:
+    def look(self, now: float, rate: float, left: int) -> None:
         """rate: tasks a second here, as far as is known; left: tasks that wait, here and for all."""
         if self.is_pausing:
             self.is_pausing, self._again_at = False, now + self._again_s

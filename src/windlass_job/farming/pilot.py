@@ -363,7 +363,7 @@ class Pilot:
         return 0
 
     @property
-    def start(self) -> int:
+    def start_number(self) -> int:
         return naming.read_start(self._member.name)
 
     def _begin_anew(self) -> "Optional[int]":

@@ -56,7 +56,7 @@ def _work(options: argparse.Namespace, env: Mapping[str, str], part: Part, signa
             return code
         pilot.close()
         if pilot.split.is_due:
-            argvs = [_make_argv(options, one, pilot.start) for one in list_parts(pilot.split.count)]
+            argvs = [_make_argv(options, one, pilot.start_number) for one in list_parts(pilot.split.count)]
             codes = NodeParts(argvs, env=env, signals=signals).run()
             code = _find_code(options.farm, env, codes, signals)
             if code is not None:

@@ -218,6 +218,7 @@ def test_an_empty_table_has_no_tasks() -> None:
 
 
 def test_a_blank_line_of_a_table_is_no_task() -> None:
+    assert [one.columns for one in read_csv(b"a,b\r1,2\r3,4\r", "x")] == [("1", "2"), ("3", "4")]
     assert [one.columns for one in read_csv(b"a,b\n1,2\n\n3,4\n\n", "x")] == [("1", "2"), ("3", "4")]
 
 

@@ -32,6 +32,7 @@ class Pieces:
 
 def pack_rows(rows: Iterable[bytes]) -> Packed:
     counter = itertools.count()
+    # In this order: behind the last row no number is taken.
     pieces = tuple(pack(row for row, _ in zip(rows, counter, strict=False)))
     return Packed(pieces=pieces, count=next(counter))
 

@@ -73,7 +73,9 @@ def _check_value(value: str) -> None:
 
 def read_csv(data: bytes, what: str, *, separator: str = ",") -> Iterator[Value]:
     """The first line has the names."""
-    lines = csv.reader((line for _, line in _decode_lines(data, what)), delimiter=separator, strict=True)
+    _refuse_zero_bytes(data, what)
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")  # which knows all ends of lines
+    lines = csv.reader(text, delimiter=separator, strict=True)
     try:
         head = next(lines, [])
         names = tuple(name.strip() for name in head)
@@ -86,6 +88,9 @@ def read_csv(data: bytes, what: str, *, separator: str = ",") -> Iterator[Value]
                 problems.append((lines.line_num, f"{len(row)} columns; the first line has {len(names)}"))
                 continue
             yield Value(whole=None, columns=tuple(row), names=names)
+    except UnicodeDecodeError:
+        for _ in _decode_lines(data, what):
+            pass  # which knows the line of what is no UTF-8
     except csv.Error as problem:
         raise TasksInvalid(f"{what}:{lines.line_num}: {problem}", done="nothing was sent") from problem
     _refuse(problems, what)
@@ -135,10 +140,7 @@ def _read_lines(data: bytes, what: str) -> Iterator[tuple[int, str]]:
 
 def _decode_lines(data: bytes, what: str) -> Iterator[tuple[int, str]]:
     """With their ends, and numbers from 1 on."""
-    place = data.find(b"\0")
-    if place >= 0:
-        number = data.count(b"\n", 0, place) + 1
-        raise TasksInvalid(f"{what}:{number}: it holds a zero byte", done="nothing was sent")
+    _refuse_zero_bytes(data, what)
     for number, line in enumerate(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), 1):
         try:
             yield number, line.decode("utf-8")
@@ -148,6 +150,13 @@ def _decode_lines(data: bytes, what: str) -> Iterator[tuple[int, str]]:
                 hint="iconv -f latin1 -t utf-8 FILE",
                 done="nothing was sent",
             ) from problem
+
+
+def _refuse_zero_bytes(data: bytes, what: str) -> None:
+    place = data.find(b"\0")
+    if place >= 0:
+        number = data.count(b"\n", 0, place) + 1
+        raise TasksInvalid(f"{what}:{number}: it holds a zero byte", done="nothing was sent")
 
 
 def _refuse(problems: Sequence[tuple[int, str]], what: str) -> None:
