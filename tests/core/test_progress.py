@@ -320,6 +320,16 @@ def test_a_link_that_left_because_it_was_cancelled_is_not_done(stop: int | None,
     assert judged.state is expected
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"), [(None, RunState.CANCELLED), ("SIGUSR1", RunState.OUT_OF_TIME)], ids=["unasked", "asked"]
+)
+def test_what_left_before_the_signal_of_its_cancel_came_was_cancelled(asked: str | None, expected: RunState) -> None:
+    cut = status(wire.CUT, stop_requested=asked)
+    judged = judge(RECORD, Seen(jobs=(make_job(JobState.DONE),), status=cut, stop=1), NOW)
+
+    assert judged.state is expected, "and one that a budget asked to stop was not"
+
+
 def test_an_old_stop_says_nothing_about_a_resumed_run() -> None:
     job = replace(make_job(JobState.DONE, job_id="77"), token=RESUMED.submissions[-1].token)
 

@@ -52,6 +52,21 @@ def test_no_tasks_at_all(farm: Farm) -> None:
     assert farm.run(timeout_s=10).endswith(wire.FARM_OVER + "\n")
 
 
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_a_farm_that_is_closed_is_over_unless_it_was_cancelled(farm: Farm, tmp_path: Path, is_cancelled: bool) -> None:
+    """The pilot has not heard of it yet: its job is cancelled only a moment later."""
+    run = tmp_path / "run"
+    run.mkdir()
+    if is_cancelled:
+        (run / wire.STOP).write_bytes(b"1\n")
+    farm.lay(["sleep 60"])
+    farm.append(ledger.CLOSE, lambda state: state._replace(is_closed=True))
+
+    said = farm.run(WINDLASS_RUN_DIR=str(run))
+
+    assert (wire.FARM_OVER in said) is not is_cancelled
+
+
 def test_what_cannot_be_started_is_told_and_the_rest_goes_on(farm: Farm, tmp_path: Path) -> None:
     script = tmp_path / "plain"
     script.write_text("echo without a first line\n")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from windlass.app.refreshing import refresh_site
 from windlass.app.session import Session
+from windlass.app.stop_markers import make_stop_marker
 from windlass.core.record import RunRecord
-from windlass.edges.host import Request
 from windlass.errors import SubmissionUnclear, WindlassError
 
 _WAIT_S = 3.0
@@ -33,8 +33,7 @@ def _cancel(session: Session, record: RunRecord) -> RunRecord:
     if record.state.is_final:
         return record
     # The marker first: even where scancel fails, a link that starts later leaves at once.
-    arguments = {"folder": record.folder, "number": record.submissions[-1].number}
-    stop = Request(operation="touch_stop", arguments=arguments, idempotent=True)
+    stop = make_stop_marker(record)
     site = session.site(record.site)
     if record.job_id is None:
         reply = session.host(site).ask([stop])[0]

@@ -174,8 +174,10 @@ def _judge_over(record: RunRecord, last: JobSeen | None, seen: Seen) -> RunRecor
             return replace(record, state=RunState.OUT_OF_TIME, reason=_tell_time_used(record))
         case JobState.TIMED_OUT:
             return replace(record, state=RunState.OUT_OF_TIME, reason="killed at the end of its time")
-        case JobState.DONE if status.get("state") == wire.SKIPPED or (not status and _was_stopped(record, seen)):
-            # The link had just started when it was cancelled: it saw the marker and left with 0.
+        case JobState.DONE if status.get("state") == wire.SKIPPED:
+            return replace(record, state=RunState.CANCELLED, reason=CANCELLED)
+        case JobState.DONE if _left_unasked(status) and _was_stopped(record, seen):
+            # It had just started when it was cancelled, saw the marker, and left with 0 before the signal came.
             return replace(record, state=RunState.CANCELLED, reason=CANCELLED)
         case JobState.DONE if was_cut:
             return replace(record, state=RunState.OUT_OF_TIME, reason=_tell_time_used(record))
@@ -185,6 +187,11 @@ def _judge_over(record: RunRecord, last: JobSeen | None, seen: Seen) -> RunRecor
             return replace(record, state=RunState.DONE, reason=reason, exit_code=0)
         case _:
             return replace(record, state=RunState.FAILED, reason=last.state.value, exit_code=_find_code(record, last))
+
+
+def _left_unasked(status: Mapping[str, Any]) -> bool:
+    """Without a last word, or unfinished though nobody had asked it to stop, as a budget does."""
+    return not status or (status.get("state") == wire.CUT and not status.get("stop_requested"))
 
 
 def _tell_time_used(record: RunRecord) -> str:

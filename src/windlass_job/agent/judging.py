@@ -9,10 +9,10 @@ from windlass_job.agent import taking, tries
 from windlass_job.agent.ending import KILLED, NO_EVIDENCE, Evidence, Witness, judge
 from windlass_job.agent.report import Report
 from windlass_job.bounded import describe, say, within
-from windlass_job.claims import has_stop
 from windlass_job.command import as_exit_code
 from windlass_job.events import Recorder
 from windlass_job.signals import Signals
+from windlass_job.stop_marker import is_told_to_stop
 
 SAME_MOMENT_S = 2.0
 ANSWER_S = 45.0  # for Slurm to say whether this job still runs: longer than it takes to give up a node
@@ -180,7 +180,7 @@ class Judge:
             is_last = self._report.status["link"] >= self._report.status["links"]
             return wire.CUT if saved and not is_last else wire.FAILED
         self._signals.wait_for_any(self._tries.pause_s)
-        if self._signals.is_cancelled or self._is_told_to_stop():
+        if self._signals.is_cancelled or is_told_to_stop(self._env):
             return wire.TERMINATED
         if self._signals.is_noticed:
             return wire.CUT
@@ -188,14 +188,6 @@ class Judge:
         after = " after it had saved" if saved else ""
         say("the command {}{}: started again (try {})".format(how, after, self._tries.count + 1))
         return wire.RUNNING
-
-    def _is_told_to_stop(self) -> bool:
-        """By the marker: Slurm's own signal may come later, or never."""
-        folder, submission = self._env.get(wire.ENV_RUN_DIR), self._report.status["submission"]
-        try:
-            return bool(folder and within(LOOK_S, has_stop, folder, submission))
-        except OSError:
-            return False
 
     def _count_stalled(self) -> None:
         status = self._report.status

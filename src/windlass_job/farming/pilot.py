@@ -33,6 +33,7 @@ from windlass_job.farming.table import COMMANDS, Table
 from windlass_job.farming.tally import NOTHING_USED
 from windlass_job.farming.warm import Warm
 from windlass_job.signals import Signals
+from windlass_job.stop_marker import is_told_to_stop
 
 _TICK_S = 0.5
 _LIVE_S = 5.0  # between two looks at what running tasks print
@@ -47,7 +48,7 @@ class Pilot:
         card = disk.read_json(os.path.join(folder, wire.FARM_CARD.encode()))
         if card is None:
             raise ValueError("{} is no farm".format(farm))
-        self._card, self._stop, self._signals = card, stop, signals
+        self._card, self._env, self._stop, self._signals = card, env, stop, signals
         self._is_part = seat.part != WHOLE  # others say that all is over
         self._deadline = slurm.read_number(env, wire.ENV_DEADLINE, 0) - slurm.read_number(env, wire.ENV_NOTICE_S, 0)
         self._began = time.time()
@@ -375,8 +376,10 @@ class Pilot:
     def _is_over(self) -> bool:
         """That no link of this run is needed any more: others of it may be at work on other nodes."""
         state = self._member.state
-        if ledger.is_complete(state) or (state.is_closed and not self._is_stopping):
-            return True  # a farm that was cancelled is closed too, and its pilots are not done
+        if ledger.is_complete(state):
+            return True
+        if state.is_closed and not self._is_stopping:
+            return not is_told_to_stop(self._env)  # a farm that was cancelled is closed too, before its jobs hear of it
         if self._is_draining or ledger.count_free(state):
             return False
         return not self._member.is_with(naming.is_of_run(self._member.name))

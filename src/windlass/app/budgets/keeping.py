@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from windlass.app.budgets.counting import count_own_use
 from windlass.app.session import Session
+from windlass.app.stop_markers import make_stop_marker
 from windlass.core.job import NOTICE_SIGNAL
 from windlass.core.record import RunRecord
 from windlass.core.site import Site
 from windlass.core.spending.own import Scope
 from windlass.core.units import format_seconds
 from windlass.edges.cluster import raise_if_not_cancelled
-from windlass.edges.host import Request, expect, read_completed
+from windlass.edges.host import expect, read_completed
 from windlass.errors import SiteNotReady, WindlassError
 from windlass.schedulers.slurm.submit import make_cancel_waiting_command, make_signal_command
 
@@ -56,7 +57,7 @@ def _ask_to_stop(session: Session, site: Site, record: RunRecord, over: str) -> 
     cluster = session.cluster(site)
     marker, *cancelled = session.host(site).ask(
         [
-            _make_marker(record),
+            make_stop_marker(record),
             cluster.make_request(make_cancel_waiting_command(record.job_ids)),
             cluster.make_request(make_signal_command(record.job_ids, NOTICE_SIGNAL)),
         ]
@@ -74,12 +75,7 @@ def _end_if_deaf(session: Session, site: Site, record: RunRecord) -> RunRecord:
     now, notice_s = session.clock(), record.notice_s or _NOTICE_S
     if now - (record.stop_asked or 0.0) <= notice_s:
         return record
-    session.cluster(site).cancel(record.job_ids, before=[_make_marker(record)])
+    session.cluster(site).cancel(record.job_ids, before=[make_stop_marker(record)])
     late = f"has not stopped within {format_seconds(notice_s)}"
     session.tell(f"{record.run_id} {late}, so it was cancelled: {record.over_budget}")
     return replace(record, stop_asked=now)
-
-
-def _make_marker(record: RunRecord) -> Request:
-    arguments = {"folder": record.folder, "number": record.submissions[-1].number}
-    return Request(operation="touch_stop", arguments=arguments, idempotent=True)

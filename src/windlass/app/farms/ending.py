@@ -7,6 +7,7 @@ from windlass.app.farms.steering import close_farm, open_farm
 from windlass.app.refreshing import refresh_site
 from windlass.app.removing import remove_run
 from windlass.app.session import Session
+from windlass.app.stop_markers import mark_as_stopped
 from windlass.core.record import RunRecord
 from windlass.errors import RunFolderGone, SiteNotReady, UsageError
 
@@ -15,6 +16,7 @@ def cancel_farm(session: Session, lead: RunRecord) -> list[RunRecord]:
     """Closed first: a pilot that starts later finds nothing to do. What runs is given back, and may go on later."""
     live = [one for one in list_pilots(session, lead) if not one.state.is_final]
     try:
+        mark_as_stopped(session, lead.site, live)
         close_farm(session, lead)
     except (SiteNotReady, RunFolderGone) as problem:  # its disk is full, or its folder is gone: the jobs must go
         if not live:
