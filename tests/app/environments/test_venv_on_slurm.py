@@ -2,11 +2,12 @@
 
 import shutil
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from tests.environments.houses import serve_index
+from tests.environments.uv_locks import lock_with_uv
 from tests.environments.wheelhouse import make_wheel
 from windlass import api
 from windlass.app.environments.building import build_environment
@@ -79,11 +80,15 @@ def test_module_and_venv_from_a_wheelhouse_without_network(session: Session, hou
     assert b"Looking in links" in load_log(session, site, recipe.id)
 
 
-def test_a_lock_of_uv_is_what_is_trained_in(session: Session, house: Path, project: Path) -> None:
-    """The newer one in the house is not taken."""
+def test_a_lock_of_uv_is_what_is_trained_in(session: Session, house: Path, project: Path, tmp_path: Path) -> None:
+    """By uv itself. The newer one in the house is not taken."""
+    for wheel in house.glob("*.whl"):
+        folder = tmp_path / "index" / wheel.name.partition("-")[0]
+        folder.mkdir(parents=True)
+        shutil.copy(wheel, folder)
+    with serve_index(tmp_path / "index") as index:
+        lock_with_uv(project, index, ["greet"])
     shutil.chown(make_wheel(house, "words", "3.0"), "alice")
-    (project / "pyproject.toml").write_text('[project]\nname = "p"\nversion = "1"\ndependencies = ["greet"]\n')
-    (project / "uv.lock").write_text(make_lock(house))
     (project / "windlass.toml").write_text(SETTINGS.replace("requirements.txt", "uv.lock"))
     (project / "train.py").write_text("import greet, words\nprint('trained with', greet.VERSION, words.VERSION)\n")
     wanted = Wanted(project=project, site="venvs")
@@ -94,21 +99,6 @@ def test_a_lock_of_uv_is_what_is_trained_in(session: Session, house: Path, proje
     said = api.logs(record, session=session).decode()
     assert record.state is RunState.DONE, said
     assert "trained with 1.5 2.0" in said
-
-
-def make_lock(house: Path) -> str:
-    index = 'source = { registry = "https://packages.example/all" }'
-    parts = ['version = 1\nrequires-python = ">=3.11"\n']
-    parts.append(
-        '[[package]]\nname = "p"\nversion = "1"\nsource = { virtual = "." }\ndependencies = [{ name = "greet" }]\n'
-    )
-    for name, version, needs in (("greet", "1.5", '[{ name = "words" }]'), ("words", "2.0", "[]")):
-        (wheel,) = house.glob(f"{name}-{version}-*.whl")
-        digest = sha256(wheel.read_bytes()).hexdigest()
-        wheels = f'[{{ url = "https://packages.example/{wheel.name}", hash = "sha256:{digest}" }}]'
-        head = f'[[package]]\nname = "{name}"\nversion = "{version}"\n{index}\n'
-        parts.append(f"{head}dependencies = {needs}\nwheels = {wheels}\n")
-    return "\n".join(parts)
 
 
 def test_every_node_makes_a_venv_of_its_own(session: Session, house: Path, project: Path) -> None:

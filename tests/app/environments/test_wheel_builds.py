@@ -1,6 +1,5 @@
 """Environments from wheels alone: a wheelhouse without any network, and wheels that came by way of the laptop."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 
 from tests.conftest import Places
 from tests.environments.houses import make_wheel, serve_index
+from tests.environments.uv_locks import lock_with_uv
 from tests.waiting import wait_until
 from windlass import api
 from windlass.app.environments.building import build_environment
@@ -95,18 +95,18 @@ def build(session: Session, project: Path, venv: str) -> Built:
 def test_pins_of_a_lock_are_downloaded_here_sent_and_installed_by_their_sums(
     session: Session, project: Path, places: Places, tmp_path: Path
 ) -> None:
-    wheels = [make_wheel(tmp_path / "index" / "net", "net", "2.1", needs=("tree>=0.1",))]
-    wheels.append(make_wheel(tmp_path / "index" / "tree", "tree", "0.2"))
+    wheel = make_wheel(tmp_path / "index" / "net", "net", "2.1", needs=("tree>=0.1",))
+    make_wheel(tmp_path / "index" / "tree", "tree", "0.2")
     site = session.site("house")
 
     with serve_index(tmp_path / "index") as address:
-        (project / "uv.lock").write_text(_make_lock(address, wheels))
+        lock_with_uv(project, address, ["net"])
         built = build(session, project, "uv.lock")
     environment = Environment(venv="uv.lock", wheels=Wheels.LAPTOP)
     locked = lock_built(session, site, environment, project, project / "requirements.lock")
 
     assert {name: built.packages[name] for name in ("net", "tree")} == {"net": "2.1", "tree": "0.2"}
-    assert (places.home / "root" / "wheels" / built.id / wheels[0].name).is_file()
+    assert (places.home / "root" / "wheels" / built.id / wheel.name).is_file()
     assert [(pin.name, pin.version) for pin in locked.packages] == [("net", "2.1"), ("tree", "0.2")]
 
 
@@ -175,31 +175,12 @@ def test_a_job_that_reaches_no_index_builds_it_from_wheels_that_the_laptop_sends
 
 
 def test_a_wheel_that_is_not_what_was_locked_is_not_sent(session: Session, project: Path, tmp_path: Path) -> None:
-    wheel = make_wheel(tmp_path / "index" / "net", "net", "2.1")
+    make_wheel(tmp_path / "index" / "net", "net", "2.1")
     with serve_index(tmp_path / "index") as address:
-        (project / "uv.lock").write_text(_make_lock(address, [wheel]))
+        lock_with_uv(project, address, ["net"])
         make_wheel(tmp_path / "index" / "net", "net", "2.1", body="# by somebody else")
 
         with pytest.raises(WheelsMissing, match="not what the list of packages names") as caught:
             build(session, project, "uv.lock")
 
     assert "nothing was sent" in str(caught.value.done)
-
-
-def _make_lock(index: str, wheels: list[Path]) -> str:
-    """As uv writes it."""
-    first = "net"
-    lines = [
-        'version = 1\n\n[[package]]\nname = "mine"\nversion = "0.1.0"\nsource = { virtual = "." }',
-        f'dependencies = [{{ name = "{first}" }}]',
-    ]
-    for wheel in wheels:
-        name, version, *_ = wheel.name.split("-")
-        needs = '{ name = "tree" }' if name == first and len(wheels) > 1 else ""
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        lines += [
-            f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ registry = "{index}" }}',
-            f"dependencies = [{needs}]",
-            f'wheels = [{{ url = "{index}/{name}/{wheel.name}", hash = "sha256:{digest}" }}]',
-        ]
-    return "\n".join(lines)
