@@ -170,6 +170,24 @@ ReadFile = Callable[[str], str | None]  # the text of a file of the project; Non
 
 
 @dataclass(frozen=True, kw_only=True)
+class LockedText:
+    """A file of the project from which the same can be built again."""
+
+    text: str
+    count: int  # of the packages in it
+    left_out: tuple[str, ...] = ()  # packages that such a file cannot name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lock:
+    """How the exact packages of what was built are written down."""
+
+    make_script: Callable[[str], str]  # of where it lies: bash that lists them, run in a login shell
+    read: Callable[[str, str], LockedText]  # what that printed, and the first line of the file
+    name: Callable[[str], str]  # of the file, for a processor such as x86_64
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kind:
     """One kind of environment."""
 
@@ -185,6 +203,7 @@ class Kind:
     uses_outer_python: bool = False  # of the system or a module; else it brings one, whatever the modules say
     is_packable: bool = False  # many files, which work elsewhere too: a node may unpack them on its own disk
     is_image: bool = False  # one file, with a digest
+    lock: Lock | None = None  # else its packages are pinned as pip does it, where it takes wheels
     is_made_on_nodes: bool = False  # where `build = "node"` asks for it
 
 

@@ -167,6 +167,16 @@ def fetch_place(host: Host, script: str) -> Place:
     raise EnvironmentNotFound(message, details=details, done="nothing was built or submitted")
 
 
+def fetch_listed(host: Host, script: str) -> str:
+    """What a kind's script tells of its packages."""
+    [reply] = host.ask([make_command(["bash", "-c", script], timeout_s=_PATIENCE_S, idempotent=True)])
+    done = read_completed(reply)
+    if done.exit_code == 0:
+        return done.out
+    last = (done.err.strip().splitlines() or [f"no answer within {_PATIENCE_S:g} s"])[-1]
+    raise EnvironmentFailed(f"{host.name} could not list its packages: {last}", done="nothing was written")
+
+
 def _find_version(lines: list[str], mark: str) -> str | None:
     """What a start file prints may stand before it."""
     told = next((line.removeprefix(mark) for line in lines if line.startswith(mark)), "")

@@ -6,6 +6,7 @@ from windlass.core.shell import quote, quote_with_variables
 from windlass.core.site import Site
 from windlass.environments.conda_clients import CLIENTS, ENV, Client, list_clients
 from windlass.environments.conda_files import PLACES, Source, Wanted, read_wanted
+from windlass.environments.conda_lock import LOCK
 from windlass.environments.conda_shell import activate, find_by_name, hide_tokens
 from windlass.environments.scripts import begin_script, load_modules, probe, tell_python
 from windlass.errors import PlanError
@@ -214,5 +215,6 @@ KIND = Kind(
     make_build=_make_build,
     enter=_enter,
     find=_find,
+    lock=LOCK,
     is_packable=True,
 )

@@ -12,12 +12,14 @@ from tests.cluster.cluster import SlurmCluster
 from tests.environments.conda_channel import PYTHON
 from tests.environments.conda_site import CLIENT, make_test_channel, make_yaml
 from windlass.app.environments.ensuring import ensure_environment
+from windlass.app.environments.locking import lock_built
 from windlass.app.following import wait
 from windlass.app.logs import read_log
 from windlass.app.planning import Wanted, plan_run
 from windlass.app.running import start_run
 from windlass.app.session import Session
 from windlass.core.record import RunState
+from windlass.core.run import Environment
 from windlass.core.toml.layers import Flag
 from windlass.edges.site_files import add_site
 from windlass.errors import EnvironmentFailed, EnvironmentNotFound
@@ -89,11 +91,21 @@ def test_a_training_runs_in_it_from_a_shell_that_has_none_of_it(
     assert (net_home, no_user_site) == (f"{prefix}/net", "1")
     assert not (slurm.home("alice") / ".conda").exists()
 
+    # Exactly these packages are built again from a list that no client was needed for.
+    conda = Environment(conda="environment.yml", modules=("tinyforge/1.0",))
+    locked = lock_built(session, session.site("forge"), conda, project, project / "conda.lock")
+    assert (locked.count, locked.left_out) == (3, ())
+    assert "trained by net 1.0" in _train(session, project, conda="conda.lock")
+
     # What is there can be named: by its folder, or as conda knows it.
     named = slurm.home("alice") / "micromamba" / "envs" / "trained"
     slurm.run_as("alice", f"mkdir -p {named.parent} && ln -s {prefix} {named}")
     try:
         assert "trained by net 1.0" in _train(session, project, conda="trained")
+        named_by = lock_built(
+            session, session.site("forge"), Environment(conda="trained"), project, tmp_path / "own.lock"
+        )
+        assert (named_by.source, named_by.count) == ("trained", 3)
         with pytest.raises(EnvironmentNotFound, match="is called trainde") as missing:
             _train(session, project, conda="trainde")
         assert "those found: trained" in str(missing.value)
