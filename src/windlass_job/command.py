@@ -32,10 +32,15 @@ STARTERS = frozenset(["srun", "mpirun"])
 
 
 class Command:
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
-        """May raise OSError. Output is inherited: no pipe of ours stands between the training and its log."""
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str], stderr: Optional[int] = None) -> None:
+        """May raise OSError. Output is inherited: no pipe of ours stands between the training and its log.
+
+        stderr: another opening of the same file.
+        """
         # close_fds: PMI-2 hands an open socket to the task. A session of its own: all that belongs to it is known.
-        self._child = subprocess.Popen(list(argv), env=dict(env), close_fds=False, start_new_session=True)
+        self._child = subprocess.Popen(
+            list(argv), env=dict(env), stderr=stderr, close_fds=False, start_new_session=True
+        )
         self.pid = self._child.pid
         self.is_asked_to_stop = False
         self._asked: Set[int] = set()

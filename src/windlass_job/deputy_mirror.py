@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from windlass_job.deputy import Answer, Call
 
-GROWING = (wire.LOGS, wire.METRICS, wire.GAUGES)  # every file in these folders
+GROWING = (wire.LOGS, wire.STREAMS, wire.METRICS, wire.GAUGES)  # every file in these folders
 _EVENTS = disk.as_path(wire.EVENTS)
 _WHOLE = tuple(map(disk.as_path, (wire.STATUS, wire.PROGRESS, wire.RUN_JSON, wire.PLAN_JSON, wire.MANIFEST, wire.DIFF)))
 _SCRIPTS = disk.as_path(wire.SCRIPT.format(number="*"))

@@ -1,5 +1,6 @@
 """`windlass logs` and `windlass run`: what a job prints must not steer the terminal of who reads it."""
 
+import json
 import os
 import pty
 import subprocess
@@ -39,3 +40,16 @@ def test_only_colours_of_a_log_reach_the_terminal(windlass: Windlass, project: P
     assert show_on_a_terminal(project, "logs", "--tail", "1") == SAFE
     assert show_on_a_terminal(project, "logs", "--raw") == RAW.replace(b"\n", b"\r\n")
     assert windlass("logs").stdout.encode() == RAW
+
+
+def test_one_stream_is_shown_alone(windlass: Windlass) -> None:
+    windlass("run", "--command", "for i in 1 2 3; do echo step $i; sleep 0.3; echo warning $i >&2; sleep 0.3; done")
+
+    assert windlass("logs", "--stream", "stdout").stdout == "step 1\nstep 2\nstep 3\n"
+    assert windlass("logs", "--stream", "stderr", "--tail", "1").stdout == "warning 3\n"
+    told = windlass("logs", "--stream", "stderr", "--json")
+    assert json.loads(told.stdout)["log"] == "warning 1\nwarning 2\nwarning 3\n"
+    for more in (["--follow"], ["--task", "1"]):
+        refused = windlass("logs", "--stream", "stderr", *more)
+        assert refused.returncode == 2
+        assert "--stream" in refused.stderr

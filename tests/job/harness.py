@@ -50,8 +50,12 @@ class Job:
         return self.home / "run"
 
     @property
+    def log_path(self) -> Path:
+        return self.home / "job.log"
+
+    @property
     def log(self) -> str:
-        return (self.home / "job.log").read_text()
+        return self.log_path.read_text()
 
     @property
     def printed(self) -> str:
@@ -85,7 +89,8 @@ class Job:
         zip_path = self.home / "windlass_job.pyz"
         zip_path.write_bytes(make_job_zip())
         argv = [self.python, "-I", str(zip_path), "agent", *_QUICK, *self.options, "--", *command]
-        with (self.home / "job.log").open("ab") as log:
+        self.log_path.parent.mkdir(parents=True, exist_ok=True)
+        with self.log_path.open("ab") as log:
             process = subprocess.Popen(
                 argv, cwd=self.home, env=self._make_env(), stdout=log, stderr=log, pass_fds=self.pass_fds
             )

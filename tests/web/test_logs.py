@@ -35,7 +35,7 @@ def test_a_rank_that_died_long_ago_is_found_among_many(guest: House) -> None:
     assert earlier.count("[rank7]: loss at") == 200
     assert "[rank7]: loss at 199" in earlier
     assert (later.count("[rank7]: loss at"), "rank=7&amp;at=" in later) == (300, True)
-    assert "500 lines with" in found
+    assert "500 lines of rank 7 with" in found
     assert "No line of rank 64 in the" in guest.get("/runs/one/log?rank=64").text
 
 
@@ -64,3 +64,40 @@ def test_a_place_in_the_log_that_is_no_number_is_its_beginning(guest: House) -> 
     for begin in ("9" * 5000, "²", "-1", ""):
         answer = guest.post("/runs/one/log/bring", {"form_key": form_key, "begin": begin})
         assert "ValueError" not in answer.text, begin
+
+
+def test_a_stream_is_read_by_itself(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+    steps = [f"[rank{step % 2}]: step {step}\n".encode() for step in range(1000)]
+    complaint, log, told = b"[rank1]: RuntimeError: it broke\n", b"", ""
+    for number, step in enumerate(steps):
+        log += step + (complaint if number % 100 == 50 else b"")
+        told += f" o{len(step)}" + (f" e{len(complaint)}" if number % 100 == 50 else "")
+    guest.put("one", {"logs/45_1.out": log, "streams/45_1.out": f"@0{told}\n".encode()})
+
+    whole = guest.get("/runs/one/log").text
+    err = guest.get("/runs/one/log?stream=stderr&fold=0").text
+    out = guest.get("/runs/one/log?stream=stdout").text
+    [before] = re.findall(r"stream=stdout&amp;before=(\d+)", out)
+    ranked = guest.get("/runs/one/log?stream=stderr&rank=0").text
+    found = guest.get("/runs/one/log?stream=stdout&q=step").text
+
+    assert '<select name="stream">' in whole
+    assert (err.count("it broke"), "step" in err.split("<ol")[1]) == (10, False)
+    assert ("it broke" in out.split("<ol")[1], "step 999" in out) == (False, True)
+    assert "step 699" in guest.get(f"/runs/one/log?stream=stdout&before={before}").text
+    assert "No line of rank 0 written to stderr in the" in ranked
+    assert "1,000 lines written to stdout with “step”" in found
+    assert "is not in this log, in lines written to stdout" in guest.get("/runs/one/log?stream=stdout&q=broke").text
+
+
+def test_a_stream_that_nobody_saw_hides_nothing(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+    guest.put("one", {"logs/45_1.out": b"step 1\n"})
+
+    assert '<select name="stream">' not in guest.get("/runs/one/log").text
+    text = guest.get("/runs/one/log?stream=stderr").text
+
+    assert "Nobody saw which lines" in text
+    assert "step 1" in text
+    assert "step 1" in guest.get("/runs/one/log?stream=both%22").text, "no such stream"

@@ -17,7 +17,7 @@ from windlass_job import wire
 
 FOLDER = "windlass-results"  # PROJECT/windlass-results/RUN_ID/
 PAPERS = ".windlass"  # logs, plan and events, beside the results
-_PAPERS = (f"{wire.LOGS}/*", "*.json", "*.jsonl", "*.sh", wire.DIFF)
+_PAPERS = (f"{wire.LOGS}/*", f"{wire.STREAMS}/*", "*.json", "*.jsonl", "*.sh", wire.DIFF)
 _CHUNK = 4_000_000
 _MOST_FILES = 100_000
 _WORTH_SEEDING = 1_000_000  # smaller ones are fetched sooner than they are compared

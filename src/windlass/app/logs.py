@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from windlass.app.session import Session
 from windlass.core.record import RunRecord
 from windlass.core.watching.log_names import LogName, read_log_name, read_numbers
+from windlass.core.watching.log_streams import Stream, Streams, keep_lines, read_streams
 from windlass.edges.host import Host, Reply, Request
 from windlass.errors import RunFolderGone
 from windlass_job import wire
@@ -65,6 +66,19 @@ def open_log(session: Session, record: RunRecord, *, link: int | None = None) ->
     return LogReader(session.host(session.site(record.site)), record, link=link)
 
 
+def read_stream(session: Session, record: RunRecord, stream: Stream, *, link: int | None = None) -> Iterator[bytes]:
+    """Its lines, and those of which nobody saw what they were written to."""
+    host = session.host(session.site(record.site))
+    for one in open_log(session, record, link=link).list():
+        if one.about.is_complaints:
+            streams = Streams() if stream is Stream.STDERR else None
+        else:
+            path = f"{record.folder}/{wire.STREAMS}/{one.about.name}"
+            streams = read_streams(b"".join(_read_all(host, path)))
+        if streams is not None:
+            yield from keep_lines(_read_all(host, one.path), streams, stream)
+
+
 def list_logs(host: Host, record: RunRecord) -> list[LogFile]:
     """Oldest first."""
     folder = f"{record.folder}/{wire.LOGS}"
@@ -84,6 +98,14 @@ def list_logs(host: Host, record: RunRecord) -> list[LogFile]:
 def read_log(session: Session, record: RunRecord, *, link: int | None = None) -> Iterator[bytes]:
     """The whole log, or that of one link."""
     return open_log(session, record, link=link).read_new()
+
+
+def _read_all(host: Host, path: str) -> Iterator[bytes]:
+    """Nothing of a file that is not there."""
+    start = 0
+    while payload := _read(host, path, start).payload:
+        start += len(payload)
+        yield payload
 
 
 def _read(host: Host, path: str, start: int) -> Reply:

@@ -22,6 +22,7 @@ from windlass_job.agent.own_environment import remove_own_environment
 from windlass_job.agent.report import Report, list_modules
 from windlass_job.agent.samplers import Samplers
 from windlass_job.agent.spending import Spending
+from windlass_job.agent.streams import Streams, watch_streams
 from windlass_job.bounded import describe, repeat, say
 from windlass_job.command import ALERT_S, KILL_S, Command, as_exit_code, follow
 from windlass_job.disk import make_suffix
@@ -90,6 +91,7 @@ class Agent:
         self._ports: Optional[ports.PortBlock] = None
         self._staging: Optional[Any] = None  # a room that most jobs never enter
         self._samplers: Optional[Samplers] = None
+        self._streams: Optional[Streams] = None
         self._keepers = self._start_keepers() if options.data else None
         self.command: Optional[Command] = None
         if self._folder is None:
@@ -194,6 +196,7 @@ class Agent:
         self._env.update(ports.make_variables(self._env, self._ports.first))
 
     def _run_command(self) -> int:
+        self._streams = watch_streams(self._folder)
         while True:
             if self._fence is not None and self._fence.lost_to is not None:
                 return self._leave_fenced_off(self._fence)
@@ -217,7 +220,8 @@ class Agent:
         argv = self._options.command
         given = {wire.ENV_TRY: str(number), wire.ENV_STOP_SIGNAL: self._options.stop_signal}
         try:
-            command = Command(argv, make_environment(dict(self._env, **given), self._recorder.note))
+            env = make_environment(dict(self._env, **given), self._recorder.note)
+            command = Command(argv, env, self._streams.stderr if self._streams is not None else None)
         except (OSError, ValueError) as error:
             self._recorder.note("cannot start {}: {}".format(argv[0], describe(error)))
             return None
@@ -293,6 +297,8 @@ class Agent:
     def _end(self, outcome: str, leave_with: int, **values: Any) -> int:
         if self._samplers is not None:
             self._samplers.end()
+        if self._streams is not None:
+            self._streams.end()
         if self._staging is not None:  # before the last word: results are there when the laptop hears it
             self._staging.end(is_hurried=self.signals.is_cancelled)
         is_verdict = outcome != wire.TERMINATED  # there Slurm knows better, and kills who does not leave soon

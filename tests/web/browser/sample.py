@@ -198,6 +198,7 @@ def _make_files(now: float) -> dict[str, bytes]:
         "events.jsonl": _make_events(now),
         "metrics/1.0.jsonl": _make_metrics(now - 8.4 * H, now),
         "logs/8812345_2.out": _make_log(),
+        "streams/8812345_2.out": _make_streams(_make_log()),
         "plan.json": to_json(plan),
         "job-1.sh": script.encode(),
         "changes.diff": b"diff --git a/train.py b/train.py\n-lr = 0.2\n+lr = 0.1\n",
@@ -257,6 +258,15 @@ def _make_log() -> bytes:
         "[rank0]: epoch 42 step 42010 loss 0.7312 lr 0.025 815.0 img/s",
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+def _make_streams(log: bytes) -> bytes:
+    complaints = (b"Warning", b"Traceback", b"  ", b"Error")
+    letters = ("e" if any(one in line for one in complaints) else "o" for line in log.splitlines())
+    lengths = (len(line) for line in log.splitlines(keepends=True))
+    return (
+        "@0" + "".join(f" {letter}{length}" for letter, length in zip(letters, lengths, strict=True)) + "\n"
+    ).encode()
 
 
 TRACEBACK = _make_log().index(b"Traceback") - 400  # a place in the log of MAIN, a little above it

@@ -14,6 +14,7 @@ from windlass.core.watching.log_lines import Line, find_back, fold, number_of, r
 from windlass.core.watching.log_ranks import find_back_marked, find_marked, make_rank_marks, search_marked
 from windlass.core.watching.log_search import (
     Buffer,
+    Hit,
     Hits,
     Span,
     find_first,
@@ -21,6 +22,14 @@ from windlass.core.watching.log_search import (
     find_line_begin,
     gather,
     read_query,
+)
+from windlass.core.watching.log_streams import (
+    Stream,
+    Streams,
+    find_back_of_stream,
+    find_of_stream,
+    keep_of_stream,
+    read_streams,
 )
 
 PAGE = 300  # lines
@@ -45,26 +54,44 @@ class Found:
     at: int  # the byte at which the line of the hit begins
 
 
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Which lines: of one rank, of one stream."""
+
+    rank: int | None = None
+    stream: Stream | None = None
+
+    @property
+    def is_all(self) -> bool:
+        return self.rank is None and self.stream is None
+
+
+ALL = Choice()
+
+
 class OpenLog:
     """As long as the file is open."""
 
-    def __init__(self, buffer: Buffer, spans: tuple[Span, ...]) -> None:
+    def __init__(self, buffer: Buffer, spans: tuple[Span, ...], streams: Streams) -> None:
         self._buffer = buffer
         self._spans = spans
+        self._streams = streams
 
-    def read_rank(self, rank: int, *, at: int | None, before: int | None, folds: bool, most: int = PAGE) -> LogPage:
-        """As many lines of one rank as of all on other pages, however far between: at the end, from here or before."""
+    def read_chosen(
+        self, choice: Choice, *, at: int | None, before: int | None, folds: bool, most: int = PAGE
+    ) -> LogPage:
+        """As many of these lines as of all on other pages, however far between: at the end, from here or before."""
         if not self._spans:
             return LogPage(lines=())
-        marks, is_first = make_rank_marks(rank), at is not None
+        is_first = at is not None
         here = at if at is not None else max(0, before - 1) if before is not None else self._spans[-1][1]
         floor, ceiling = self._find_span(here) or self._spans[-1]
         if is_first:
             begin = find_line_begin(self._buffer, min(max(here, floor), ceiling - 1), floor)
-            begins, end = find_marked(self._buffer, (begin, ceiling), marks, most=most)
+            begins, end = self._find((begin, ceiling), choice, most)
         else:
             end = ceiling if before is None else max(floor, min(before, ceiling))
-            begins, begin = find_back_marked(self._buffer, (floor, end), marks, most=most)
+            begins, begin = self._find_back((floor, end), choice, most)
         lines = read_some(self._buffer, begins, ceiling, number=self._number(begins[0]) if begins else None)
         return LogPage(
             lines=tuple(fold(lines) if folds else lines),
@@ -98,13 +125,16 @@ class OpenLog:
     def find_traceback(self) -> int | None:
         return find_first(self._buffer, _TRACEBACK, spans=self._spans)
 
-    def search(self, query: str, *, most: int, rank: int | None = None) -> Hits:
-        if rank is None:
-            return find_hits(self._buffer, query, spans=self._spans, most=most)
+    def search(self, query: str, *, most: int, choice: Choice = ALL) -> Hits:
+        def keep(hit: Hit) -> bool:
+            return choice.stream is None or self._streams.may_be(choice.stream, hit.begin, hit.end + 1)
+
+        if choice.rank is None:
+            return find_hits(self._buffer, query, spans=self._spans, most=most, keep=keep)
         wanted, ignores_case = read_query(query)
-        marks = make_rank_marks(rank)
+        marks = make_rank_marks(choice.rank)
         found = (search_marked(self._buffer, wanted, span, marks, ignores_case=ignores_case) for span in self._spans)
-        return gather(chain.from_iterable(found), most=most) if wanted else Hits()
+        return gather(filter(keep, chain.from_iterable(found)), most=most) if wanted else Hits()
 
     def read_around(self, begin: int, end: int, number: int | None) -> Found:
         """A hit's line with a few before and after it."""
@@ -130,6 +160,25 @@ class OpenLog:
             has_after=has_after or not is_last,
         )
 
+    def _find(self, span: Span, choice: Choice, most: int) -> tuple[list[int], int]:
+        """Where the first ones begin, and up to where was looked."""
+        if choice.rank is None and choice.stream is not None:
+            return find_of_stream(self._buffer, span, self._streams, choice.stream, most=most)
+        begins, end = find_marked(self._buffer, span, make_rank_marks(choice.rank or 0), most=most)
+        return self._keep(begins, span[1], choice), end
+
+    def _find_back(self, span: Span, choice: Choice, most: int) -> tuple[list[int], int]:
+        """Where the last ones begin, and how far was looked back."""
+        if choice.rank is None and choice.stream is not None:
+            return find_back_of_stream(self._buffer, span, self._streams, choice.stream, most=most)
+        begins, begin = find_back_marked(self._buffer, span, make_rank_marks(choice.rank or 0), most=most)
+        return self._keep(begins, span[1], choice), begin
+
+    def _keep(self, begins: list[int], end: int, choice: Choice) -> list[int]:
+        if choice.stream is None:
+            return begins
+        return keep_of_stream(begins, self._buffer, end, self._streams, choice.stream)
+
     def _number(self, begin: int) -> int | None:
         return number_of(self._buffer, begin, is_from_start=self._spans[0][0] == 0 and begin <= self._spans[0][1])
 
@@ -141,20 +190,20 @@ class OpenLog:
 @contextmanager
 def open_log(watch: Watch, run_id: str, log: LogHere) -> Iterator[OpenLog]:
     """Nothing in it where the copy is gone."""
+    streams = read_streams(watch.mirror.read(run_id, log.streams))
     with ExitStack() as stack:
-        yield _open(stack, watch.mirror.find_file(run_id, log.path), log.held.spans)
+        buffer, spans = _open(stack, watch.mirror.find_file(run_id, log.path), log.held.spans)
+        yield OpenLog(buffer, spans, streams)
 
 
-def _open(stack: ExitStack, file: Path | None, held: Sequence[Span]) -> OpenLog:
+def _open(stack: ExitStack, file: Path | None, held: Sequence[Span]) -> tuple[Buffer, tuple[Span, ...]]:
     if file is None or not held:
-        return OpenLog(b"", ())
+        return b"", ()
     try:
         handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return OpenLog(b"", ())
+        return b"", ()
     stack.callback(os.close, handle)
     size = os.fstat(handle).st_size
     spans = tuple((begin, min(end, size)) for begin, end in held if begin < size)
-    if not spans:
-        return OpenLog(b"", ())
-    return OpenLog(stack.enter_context(mmap.mmap(handle, 0, access=mmap.ACCESS_READ)), spans)
+    return (stack.enter_context(mmap.mmap(handle, 0, access=mmap.ACCESS_READ)), spans) if spans else (b"", ())

@@ -1,6 +1,6 @@
 """What the mirror holds of a run, as values: for pages, for the terminal's screen, for notebooks. Nobody is asked."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windlass.app.services.attending import find_attended
 from windlass.app.watching.lately import load_lately
@@ -33,6 +33,12 @@ class LogHere:
     about: LogName
     path: str  # in the run folder
     held: Held
+    are_streams_known: bool = False  # which of its bytes were written to which
+
+    @property
+    def streams(self) -> str:
+        """Where that is told, in the run folder."""
+        return f"{wire.STREAMS}/{self.about.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,10 +167,11 @@ def list_logs(record: RunRecord, index: Index) -> tuple[LogHere, ...]:
     found = [path for path in index.files if path.startswith(f"{wire.LOGS}/")]
     names = {path: path.removeprefix(f"{wire.LOGS}/") for path in found}
     found.sort(key=lambda path: (read_numbers(names[path]), names[path]))
-    return tuple(
+    logs = [
         LogHere(about=read_log_name(names[path], record.submissions), path=path, held=index.files[path])
         for path in found
-    )
+    ]
+    return tuple(replace(one, are_streams_known=one.streams in index.files) for one in logs)
 
 
 def find_log(seen: RunSeen, name: str | None) -> LogHere:

@@ -1,14 +1,18 @@
 """`windlass logs`: what a run printed."""
 
+from collections import deque
+from collections.abc import Iterable
+
 import click
 
-from windlass.app.logs import open_log
+from windlass.app.logs import open_log, read_stream
 from windlass.app.session import Session
 from windlass.cli.following import show_until_the_end
 from windlass.cli.opening import open_session
 from windlass.cli.options import raw_option
 from windlass.cli.output import Output
 from windlass.core.record import RunRecord
+from windlass.core.watching.log_streams import Stream
 from windlass.errors import ExitCode, UsageError
 
 
@@ -17,24 +21,37 @@ from windlass.errors import ExitCode, UsageError
 @click.option("-f", "--follow", "keep_going", is_flag=True, help="Go on until the run ends.")
 @click.option("-n", "--tail", type=click.IntRange(0), metavar="LINES", help="Only the last lines.")
 @click.option("--link", type=click.IntRange(1), metavar="K", help="Only link K of the chain.")
+@click.option("--stream", type=click.Choice([one.value for one in Stream]), help="Only what was written to it.")
 @click.option("--task", type=click.IntRange(0), metavar="N", help="Of a farm: what task N printed.")
 @raw_option
 @click.pass_obj
 def command(
-    output: Output, /, run: str, keep_going: bool, tail: int | None, link: int | None, task: int | None, raw: bool
+    output: Output,
+    /,
+    run: str,
+    keep_going: bool,
+    tail: int | None,
+    link: int | None,
+    stream: str | None,
+    task: int | None,
+    raw: bool,
 ) -> int:
     """Show what RUN printed (a run id, its beginning, its name, or `last`).
 
     Into a file or a pipe it goes as it is. On a terminal it keeps its colours and progress bars; what would move the
     cursor, clear the screen, set the title or fill the clipboard is left out, unless --raw is given.
     """
-    if task is not None and (keep_going or link is not None):
-        raise UsageError("--task shows what one task printed so far: without --follow and --link")
+    if task is not None and (keep_going or link is not None or stream is not None):
+        raise UsageError("--task shows what one task printed so far: without --follow, --link and --stream")
+    if stream is not None and keep_going:
+        raise UsageError("--stream shows what was printed so far: without --follow", hint="windlass dash shows it live")
     output.raw = raw
     with open_session(output) as session:
         record = session.store.load(run)
         if task is not None:
             return _show_task(output, session, record, task, tail)
+        if stream is not None:
+            return _show_pieces(output, record, read_stream(session, record, Stream(stream), link=link), tail)
         reader = open_log(session, record, link=link)
         if output.as_json:
             text = reader.read_tail(tail) if tail is not None else b"".join(reader.read_new())
@@ -47,6 +64,18 @@ def command(
         if tail is None:
             for payload in reader.read_new():
                 output.show_bytes(payload)
+    return int(ExitCode.OK)
+
+
+def _show_pieces(output: Output, record: RunRecord, pieces: Iterable[bytes], tail: int | None) -> int:
+    """Lines."""
+    if tail is not None:
+        pieces = deque(pieces, maxlen=tail)
+    if output.as_json:
+        output.show_json({"run_id": record.run_id, "log": b"".join(pieces).decode(errors="replace")})
+        return int(ExitCode.OK)
+    for piece in pieces:
+        output.show_bytes(piece)
     return int(ExitCode.OK)
 
 

@@ -1,6 +1,6 @@
 """Searching the bytes of a log, however long it or one of its lines is: a million lines in well under a second."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from mmap import mmap
@@ -29,18 +29,23 @@ class Hits:
     is_cut: bool = False  # there are more
 
 
-def find_hits(buffer: Buffer, query: str, *, spans: Sequence[Span], most: int = MOST_HITS) -> Hits:
+def find_hits(
+    buffer: Buffer,
+    query: str,
+    *,
+    spans: Sequence[Span],
+    most: int = MOST_HITS,
+    keep: Callable[[Hit], bool] | None = None,
+) -> Hits:
     """Lines that hold the words as they stand; small letters stand for capitals too, as most tools have it.
 
-    spans: the bytes that are there.
+    spans: the bytes that are there. keep: which of the lines are wanted.
     """
     wanted, ignores_case = read_query(query)
     if not wanted:
         return Hits()
-    return gather(
-        (hit for begin, end in spans for hit in _search_span(buffer, wanted, begin, end, ignores_case=ignores_case)),
-        most=most,
-    )
+    found = (hit for begin, end in spans for hit in _search_span(buffer, wanted, begin, end, ignores_case=ignores_case))
+    return gather(filter(keep, found), most=most)
 
 
 def read_query(query: str) -> tuple[bytes, bool]:

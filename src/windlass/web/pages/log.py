@@ -1,4 +1,4 @@
-"""A log: its end as it grows, any part of it, what is found in it; by link, by rank; repeated lines folded."""
+"""A log: its end as it grows, any part of it, what is found in it; by link, rank, stream; repeated lines folded."""
 
 from dataclasses import dataclass
 
@@ -6,23 +6,25 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from windlass.app.watching.mirroring import bring_range
-from windlass.app.watching.reading_logs import OpenLog, open_log
+from windlass.app.watching.reading_logs import Choice, OpenLog, open_log
 from windlass.app.watching.reading_runs import find_log
 from windlass.core.ending.hiding import find_values
 from windlass.core.watching.log_search import MOST_HITS
+from windlass.core.watching.log_streams import Stream
 from windlass.core.watching.safe_lines import make_safe
 from windlass.web.desk import Desk
 from windlass.web.door import read_form, refuse_form
 
 _MOST_SHOWN = 200  # hits with their context
 _PIECE = 4 << 20
+_STREAMS = {one.value: one for one in Stream}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
     file: str | None
     query: str
-    rank: int | None
+    choice: Choice
     at: int | None
     before: int | None
     folds: bool
@@ -64,7 +66,7 @@ async def bring(desk: Desk, request: Request) -> Response:
 
 
 def _search(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
-    hits = opened.search(asked.query, most=MOST_HITS, rank=asked.rank)
+    hits = opened.search(asked.query, most=MOST_HITS, choice=asked.choice)
     secrets = find_values(desk.watch.session.environ)
     found = [opened.read_around(hit.begin, hit.end, hit.number) for hit in hits.hits[:_MOST_SHOWN]]
     blocks = [(one.at, make_safe(one.lines, secrets)) for one in found]
@@ -72,8 +74,8 @@ def _search(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
 
 
 def _read_page(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
-    if asked.rank is not None:
-        page = opened.read_rank(asked.rank, at=asked.at, before=asked.before, folds=asked.folds)
+    if not asked.choice.is_all:
+        page = opened.read_chosen(asked.choice, at=asked.at, before=asked.before, folds=asked.folds)
     elif asked.at is not None:
         page = opened.read_from(asked.at, folds=asked.folds)
     elif asked.before is not None:
@@ -88,7 +90,7 @@ def _read(request: Request) -> _Asked:
     return _Asked(
         file=given.get("file"),
         query=given.get("q", "")[:500],
-        rank=_number(given.get("rank")),
+        choice=Choice(rank=_number(given.get("rank")), stream=_STREAMS.get(given.get("stream", ""))),
         at=_number(given.get("at")),
         before=_number(given.get("before")),
         folds=given.get("fold") != "0",

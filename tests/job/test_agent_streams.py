@@ -1,0 +1,127 @@
+"""The agent sees which lines of a log were written to stderr, and changes nothing about the log."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.job.harness import OLDEST_AND_NEWEST, Job
+from tests.waiting import wait_until
+from windlass.core.watching.log_streams import Stream, read_streams
+from windlass_job import wire
+from windlass_job.agent.streams import Piece, Places, add_piece, format_pieces, split
+
+TALKER = """
+import os, sys, time
+def say(number, text):
+    os.write(number, (text + "\\n").encode())
+    time.sleep(0.3)  # by turns in less than a look nobody can know
+for step in range(6):
+    say(1, "step {}".format(step))
+    if step % 2 == 0:
+        say(2, "warning at {}".format(step))
+print("last words", flush=True)
+raise SystemExit("it broke")
+"""
+
+
+class RunJob(Job):
+    """As a batch script runs it: its output goes into the run's folder of logs."""
+
+    @property
+    def log_path(self) -> Path:
+        return self.folder / wire.LOGS / "45.out"
+
+
+@pytest.fixture(params=list(OLDEST_AND_NEWEST.values()), ids=list(OLDEST_AND_NEWEST))
+def job(request: pytest.FixtureRequest, tmp_path: Path) -> RunJob:
+    return RunJob(tmp_path, python=request.param)
+
+
+def list_of(job: Job, stream: Stream) -> list[str]:
+    """The lines that a reader of this stream is shown."""
+    log = job.log_path.read_bytes()
+    streams = read_streams((job.folder / wire.STREAMS / job.log_path.name).read_bytes())
+    found, at = [], 0
+    for line in log.splitlines(keepends=True):
+        if streams.may_be(stream, at, at + len(line)):
+            found.append(line.decode().rstrip("\n"))
+        at += len(line)
+    return found
+
+
+def test_every_line_is_of_the_stream_that_it_was_written_to(job: RunJob) -> None:
+    assert job.run(job.python, "-c", TALKER) == 1
+
+    warnings = [f"warning at {step}" for step in range(0, 6, 2)]
+    own = [line for line in list_of(job, Stream.STDERR) if not line.startswith("windlass: ")]
+    assert own == [*warnings, "it broke"]
+    out = list_of(job, Stream.STDOUT)
+    assert [line for line in out if line.startswith("step")] == [f"step {step}" for step in range(6)]
+    assert "last words" in out
+    assert not set(warnings) & set(out)
+    lines = job.log.splitlines()
+    assert lines.index("step 2") + 1 == lines.index("warning at 2") == lines.index("step 3") - 1, "in order, as ever"
+
+
+def test_by_turns_faster_than_anybody_can_look_nothing_is_hidden(job: RunJob) -> None:
+    turns = "import os\nfor i in range(3000):\n    os.write(1 + i % 2, b'%d\\n' % i)"
+
+    assert job.run(sys.executable, "-c", turns) == 0
+
+    assert [line for line in job.log.splitlines() if line.isdigit()] == [str(i) for i in range(3000)]
+    out, err = set(list_of(job, Stream.STDOUT)), set(list_of(job, Stream.STDERR))
+    assert out >= {str(i) for i in range(0, 3000, 2)}
+    assert err >= {str(i) for i in range(1, 3000, 2)}
+
+
+def test_what_a_command_leaves_behind_may_go_on_printing(job: RunJob) -> None:
+    """Nothing stands between it and the log that could break."""
+    assert job.run("bash", "-c", "(sleep 1; echo later >&2) & echo now >&2") == 0
+
+    assert "later" not in job.log, "it is printed when the agent has gone"
+    wait_until(lambda: job.log.endswith("later\n"), "the line of what was left behind")
+    assert "now" in list_of(job, Stream.STDERR)
+
+
+def test_a_log_that_is_elsewhere_is_left_as_it_is(tmp_path: Path) -> None:
+    job = Job(tmp_path)
+
+    assert job.run("bash", "-c", "echo words; echo complaint >&2") == 0
+
+    assert job.printed == "words\ncomplaint\n"
+    assert not (job.folder / wire.STREAMS).exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing(job: RunJob) -> None:
+    job.folder.mkdir()
+    (job.folder / wire.STREAMS).write_text("no folder")
+
+    assert job.run("bash", "-c", "echo words; echo complaint >&2") == 0
+
+    assert job.printed == "words\ncomplaint\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "known", "pieces", "then"),
+    [
+        (Places(0, 0), Places(0, 0), 0, [], 0),
+        (Places(10, 0), Places(20, 0), 10, [Piece("o", 10, 20)], 20),
+        (Places(10, 0), Places(10, 20), 10, [Piece("e", 10, 20)], 20),
+        (Places(10, 8), Places(15, 20), 10, [Piece("O", 10, 15), Piece("e", 15, 20)], 20),
+        (Places(10, 8), Places(30, 20), 10, [Piece("E", 10, 20), Piece("o", 20, 30)], 30),
+        (Places(50, 40), Places(6, 40), 50, [], 40),
+        (Places(50, 0), Places(6, 0), 50, [], 6),
+    ],
+    ids=["nothing", "out", "err", "err last", "out last", "emptied, both", "emptied"],
+)
+def test_between_two_looks(before: Places, now: Places, known: int, pieces: list[Piece], then: int) -> None:
+    assert split(before, now, known) == (pieces, then)
+
+
+def test_one_stream_that_goes_on_is_one_piece() -> None:
+    pieces: list[Piece] = []
+    for piece in [Piece("o", 5, 7), Piece("o", 7, 9), Piece("E", 9, 12), Piece("E", 12, 13), Piece("e", 20, 21)]:
+        add_piece(pieces, piece)
+
+    assert format_pieces(pieces) == b"@5 o4 E3 E1\n@20 e1\n"
