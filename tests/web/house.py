@@ -140,7 +140,8 @@ def open_house(session: Session) -> tuple[House, threading.Thread]:
 
 
 def make_run(run_id: str, **values: object) -> RunRecord:
-    return replace(RECORD, run_id=run_id, folder=f"/scratch/alice/windlass/runs/{run_id}", **values)  # type: ignore[arg-type]
+    folder = f"/scratch/alice/windlass/runs/{run_id}"
+    return replace(RECORD, run_id=run_id, **{"folder": folder, **values})  # type: ignore[arg-type]
 
 
 def make_plan_file(run_id: str) -> bytes:

@@ -1,6 +1,7 @@
 """The page of a log: one rank among many, and what a search has seen."""
 
 import re
+from pathlib import Path
 
 from tests.web.house import House, make_run
 from windlass.core.record import RunState
@@ -51,6 +52,7 @@ def test_a_search_says_how_much_of_the_log_it_saw(guest: House) -> None:
         text = guest.get(f"/runs/one/log?{query}").text
         assert "Of its 90.0 MB only 7.0 kB are here and were searched" in text
         assert "windlass logs one &gt; run.log" in text
+        assert "Search all of it at" in text
         assert "Bring 4 MB of it" in text
     guest.put("one", {"logs/45_1.out": begin})
     assert "were searched" not in guest.get("/runs/one/log?q=step").text
@@ -101,3 +103,33 @@ def test_a_stream_that_nobody_saw_hides_nothing(guest: House) -> None:
     assert "Nobody saw which lines" in text
     assert "step 1" in text
     assert "step 1" in guest.get("/runs/one/log?stream=both%22").text, "no such stream"
+
+
+def test_a_long_log_is_searched_where_it_lies(guest: House, tmp_path: Path) -> None:
+    lines = [b"step %d\n" % step for step in range(900_000)]  # more than comes by itself
+    lines[200_000] = b"[rank2]: CUDA error: <unspecified>\n"
+    log = b"".join(lines)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "45_1.out").write_bytes(log)
+    guest.add(make_run("one", state=RunState.DONE, site="here", folder=str(tmp_path)))
+    about = {"path": "logs/45_1.out", "size": len(log), "mtime": 1.0, "is_anew": True, "mark": 0}
+    with guest.mirror.change("one") as change:
+        change.take({**about, "pieces": [[0, 700]], "end": 700}, log[:700])
+        change.note(asked=1.0)
+    form_key = guest.find_form_key("/runs/one/log?q=cuda")
+
+    def search(query: str, **more: str) -> str:
+        return guest.post("/runs/one/log/search", {"form_key": form_key, "q": query, **more}).headers["location"]
+
+    found = guest.get(search("cuda")).text
+    assert "here searched all of its" in found
+    assert "the first 1 line with" in found
+    assert "CUDA error: &lt;unspecified&gt;" in found
+    assert "step 199999" in found, "what stands before it came too"
+    assert "is not in it" in guest.get(search("nowhere")).text
+    assert search("cuda", rank="2", stream="stderr").endswith("rank=2&stream=stderr&there=1&looked=" + str(len(log)))
+    assert "there=" not in search("")
+    assert guest.post("/runs/one/log/search", {"q": "cuda"}).status == 403, "without the key of a form"
+    (tmp_path / "logs" / "45_1.out").unlink()
+    gone = guest.post("/runs/one/log/search", {"form_key": form_key, "q": "cuda"})
+    assert "cannot be searched" in gone.text

@@ -24,6 +24,7 @@ _MODULES = (
     "deputy_update",
     "deputy_runs",
     "deputy_mirror",
+    "deputy_search",
     "deputy_data",
     "deputy_data_changes",
     "deputy_wheels",

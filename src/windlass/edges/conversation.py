@@ -14,6 +14,7 @@ IDEMPOTENT = frozenset(
     (
         "close_submission",
         "facts",
+        "find_in_file",
         "hash_files",
         "list_files",
         "list_runs",

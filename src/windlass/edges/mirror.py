@@ -94,9 +94,9 @@ class Mirror:
             return b""
 
     @contextlib.contextmanager
-    def change(self, run_id: str) -> Iterator["Change"]:
-        """HeldAlready where another process is bringing the same run's files."""
-        with hold_run(self.folder, run_id, waits=False):
+    def change(self, run_id: str, *, waits: bool = False) -> Iterator["Change"]:
+        """HeldAlready where another process is bringing the same run's files, and nobody waits for it."""
+        with hold_run(self.folder, run_id, waits=waits):
             change = Change(self._find(run_id), self.load(run_id))
             yield change
             change.save()

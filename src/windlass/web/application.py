@@ -56,6 +56,7 @@ def make_application(desk: Desk, *, keys: Keys, port: int, find_owner: FindOwner
         _page("/runs/{run}/points.csv", charts.download_points, desk),
         _page("/runs/{run}/papers/{paper}", run.show_paper, desk),
         _form("/runs/{run}/log/bring", log.bring, desk),
+        _form("/runs/{run}/log/search", log.search_there, desk),
         _form("/runs/{run}/note", run.note, desk),
         _page("/runs/{run}/why", why.show, desk),
         _form("/runs/{run}/why/ask", why.ask, desk),

@@ -25,7 +25,7 @@ from windlass_job.farming.native import Environment
 from windlass_job.farming.node import leave_out_ranks, load_node, make_all_variables
 from windlass_job.farming.parts import ALL, WHOLE, Seat, Split, choose
 from windlass_job.farming.roll import DiskRoll, make_timing
-from windlass_job.farming.showing import Progress, describe_ended, put_card
+from windlass_job.farming.showing import Progress, count_of, describe_ended, put_card
 from windlass_job.farming.slots import Slot, plan_slots, read_need
 from windlass_job.farming.stopping import ask_to_stop
 from windlass_job.farming.strays import Known, Strays, end_strays, find_children
@@ -129,7 +129,7 @@ class Pilot:
         """None: others took it for dead, and it may begin anew; or its parts may begin."""
         self._member.join(naming.is_older(self._member.name))
         self._clerk.begin()
-        self._say("{} at a time".format(_count(len(self._slots), "task")))
+        self._say("{} at a time".format(count_of(len(self._slots), "task")))
         try:
             self._loop()
         except OSError as error:  # a disk that stays full: nothing counts that is not recorded
@@ -358,7 +358,7 @@ class Pilot:
         self._progress.end()
         state = self._member.state
         here = describe_ended(self._tally.told)
-        self._say("{}; {} of {} over".format(here, state.done + state.failed, _count(state.total, "task")))
+        self._say("{}; {} of {} over".format(here, state.done + state.failed, count_of(state.total, "task")))
         if self._is_over() and not self._is_part:
             print(wire.FARM_OVER, flush=True)
         return 0
@@ -395,7 +395,3 @@ class Pilot:
 
     def _say(self, text: str) -> None:
         print("windlass: {}: {}".format(self._member.name, text), flush=True)
-
-
-def _count(number: int, word: str) -> str:
-    return "{} {}{}".format(number, word, "" if number == 1 else "s")

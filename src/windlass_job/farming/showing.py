@@ -31,6 +31,10 @@ def describe_ended(told: Told) -> str:
     return "{} done here, {} failed{}".format(told.done, told.failed - told.stopped, stopped)
 
 
+def count_of(number: int, word: str) -> str:
+    return "{} {}{}".format(number, word, "" if number == 1 else "s")
+
+
 class Progress:
     """Of the farm, as a training tells its own: so it is in every list of runs, with its expected end."""
 

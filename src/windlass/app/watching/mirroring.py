@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from windlass.app.session import Session
 from windlass.core.record import RunRecord
+from windlass.core.watching.log_search import read_query
 from windlass.edges.host import Reply, Request, expect
 from windlass.edges.mirror import Change, Index, Mirror
 from windlass.edges.run_lock import HeldAlready
@@ -17,6 +18,8 @@ LITTLE = 256 << 10  # of a new part of a log, while only the state of its run is
 MUCH = 4 << 20  # while the log itself is looked at
 _MOST_AT_ONCE = 16 << 20
 _MOST_ROUNDS = 8
+_AROUND = 2000  # bytes before and behind what was found at the site
+_SEARCH_S = 20.0  # of a login node for one search
 _LATE_S = 10.0  # so long after its end a run's log may still come in
 _KNOWN = ("size", "mtime", "end", "mark")
 
@@ -48,18 +51,38 @@ def bring(session: Session, site_name: str, wanted: Mapping[str, int], records: 
     return frozenset(news)
 
 
-def bring_range(session: Session, record: RunRecord, path: str, begin: int, count: int) -> bool:
-    """Bytes of a log that are not here, because it is long; False where another process is at it."""
-    try:
-        with open_mirror(session).change(record.run_id) as change:
-            arguments = {"path": f"{record.folder}/{path}", "from_byte": begin, "limit": min(count, _MOST_AT_ONCE)}
-            host = session.host(session.site(record.site))
-            reply = host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
-            expect(reply, RunFolderGone, f"{path} of {record.run_id} cannot be read")
-            change.fill(path, int(reply.values["from_byte"]), reply.payload)
-    except HeldAlready:
-        return False
-    return True
+def bring_range(session: Session, record: RunRecord, path: str, begin: int, count: int) -> None:
+    """Bytes of a log that are not here, because it is long."""
+    arguments = {"path": f"{record.folder}/{path}", "from_byte": begin, "limit": min(count, _MOST_AT_ONCE)}
+    host = session.host(session.site(record.site))
+    reply = host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
+    expect(reply, RunFolderGone, f"{path} of {record.run_id} cannot be read")
+    with open_mirror(session).change(record.run_id, waits=True) as change:
+        change.fill(path, int(reply.values["from_byte"]), reply.payload)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundThere:
+    """By a search at the site."""
+
+    lines: int
+    looked: int  # up to this byte of the log
+
+
+def bring_found(session: Session, record: RunRecord, path: str, query: str, *, most: int) -> FoundThere:
+    """The first lines of a long log with these words, and what stands around them."""
+    _, ignores_case = read_query(query)
+    where = {"path": f"{record.folder}/{path}", "limit": most, "around": _AROUND, "seconds": _SEARCH_S}
+    arguments = {**where, "words": query, "ignores_case": ignores_case}
+    host = session.host(session.site(record.site))
+    reply = host.ask([Request(operation="find_in_file", arguments=arguments, idempotent=True)])[0]
+    expect(reply, RunFolderGone, f"{path} of {record.run_id} cannot be searched")
+    with open_mirror(session).change(record.run_id, waits=True) as change:
+        at = 0
+        for begin, count in reply.values["spans"]:
+            change.fill(path, int(begin), reply.payload[at : at + count])
+            at += count
+    return FoundThere(lines=reply.values["found"], looked=reply.values["looked"])
 
 
 def is_complete(record: RunRecord, index: Index) -> bool:

@@ -1,11 +1,12 @@
 """A log: its end as it grows, any part of it, what is found in it; by link, rank, stream; repeated lines folded."""
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from windlass.app.watching.mirroring import bring_range
+from windlass.app.watching.mirroring import FoundThere, bring_found, bring_range
 from windlass.app.watching.reading_logs import Choice, OpenLog, open_log
 from windlass.app.watching.reading_runs import find_log
 from windlass.core.ending.hiding import find_values
@@ -17,6 +18,7 @@ from windlass.web.door import read_form, refuse_form
 
 _MOST_SHOWN = 200  # hits with their context
 _PIECE = 4 << 20
+_LONGEST_QUERY = 500
 _STREAMS = {one.value: one for one in Stream}
 
 
@@ -28,6 +30,8 @@ class _Asked:
     at: int | None
     before: int | None
     folds: bool
+    there: int | None  # lines that a search at the site has found
+    looked: int | None  # up to which byte it went
 
 
 def show(desk: Desk, request: Request) -> Response:
@@ -65,6 +69,28 @@ async def bring(desk: Desk, request: Request) -> Response:
     return RedirectResponse(f"/runs/{seen.record.run_id}/log?file={log.about.name}&at={begin}", status_code=303)
 
 
+async def search_there(desk: Desk, request: Request) -> Response:
+    """In all of a long log, at its site: what is found comes here."""
+    from starlette.concurrency import run_in_threadpool
+
+    form = await read_form(request)
+    if form is None:
+        return refuse_form()
+    seen = await run_in_threadpool(desk.reader.load, request.path_params["run"])
+    log, query = find_log(seen, form.get("file")), form.get("q", "")[:_LONGEST_QUERY]
+
+    def work() -> FoundThere:
+        with desk.open_session() as session:
+            return bring_found(session, seen.record, log.path, query, most=_MOST_SHOWN)
+
+    found = await run_in_threadpool(work) if query else None
+    values = {"file": log.about.name, "q": query, "rank": form.get("rank"), "stream": form.get("stream")}
+    if found is not None:
+        values |= {"there": str(found.lines), "looked": str(found.looked)}
+    words = urlencode({name: value for name, value in values.items() if value})
+    return RedirectResponse(f"/runs/{seen.record.run_id}/log?{words}", status_code=303)
+
+
 def _search(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
     hits = opened.search(asked.query, most=MOST_HITS, choice=asked.choice)
     secrets = find_values(desk.watch.session.environ)
@@ -89,7 +115,9 @@ def _read(request: Request) -> _Asked:
     given = request.query_params
     return _Asked(
         file=given.get("file"),
-        query=given.get("q", "")[:500],
+        query=given.get("q", "")[:_LONGEST_QUERY],
+        there=_number(given.get("there")),
+        looked=_number(given.get("looked")),
         choice=Choice(rank=_number(given.get("rank")), stream=_STREAMS.get(given.get("stream", ""))),
         at=_number(given.get("at")),
         before=_number(given.get("before")),
