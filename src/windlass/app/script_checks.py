@@ -57,7 +57,7 @@ NOT_FOR_SCRIPTS: dict[str, str] = {
     "C230": "about launchers as Windlass starts them; S4 looks at the script's",
     "C224": "about where windlass itself runs",
     **dict.fromkeys(
-        (*_number("C3", 1, 19), *_number("C3", 20, 27)),
+        (*_number("C3", 1, 19), *_number("C3", 20, 29)),
         "about an environment that Windlass sets up; S3 looks at the script's own",
     ),
     **dict.fromkeys(("C704", "C705", "C706"), "about limits of windlass.toml"),

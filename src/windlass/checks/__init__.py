@@ -31,6 +31,7 @@ from windlass.checks import (
     scaling,
     software,
     storage,
+    tensorflow,
     waiting,
     wall_time,
 )
@@ -113,6 +114,8 @@ CHECKS: dict[str, Check] = {
     "C325": environment.packing_does_nothing,
     "C326": environment.nodes_have_no_packages,
     "C327": modules.python_is_not_admitted,
+    "C328": tensorflow.tensorflow_does_not_fit,
+    "C329": tensorflow.tensorflow_finds_no_cuda,
     "C401": storage.run_folder_under_home,
     "C402": storage.too_little_space,
     "C403": storage.checkpoints_on_purged_area,

@@ -1,6 +1,5 @@
 """Whether what was built fits the GPUs: by what the environment itself says, not by a table."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from windlass.checks.conda_solving import ANY_CUDA
@@ -8,10 +7,9 @@ from windlass.core.case import Case
 from windlass.core.environment import Built
 from windlass.core.finding import Finding, Severity
 from windlass.core.source.gpu_advice import list_builds, list_places, soften
-from windlass.core.source.gpu_builds import format_capability
+from windlass.core.source.gpu_builds import code_runs_on, format_capability
 from windlass.core.source.software import find_gpu_kinds
 
-_CODE = re.compile(r"(sm|compute)_(\d+)[a-z]?")
 _NAME_ANOTHER = "name a build with CUDA in the requirements, then: windlass env build"
 
 
@@ -26,7 +24,7 @@ def environment_has_no_code_for_the_gpu(case: Case) -> Iterator[Finding]:
         return
     kinds = find_gpu_kinds(case)
     for framework, code in sorted(built.gpu_code.items()):
-        works = [kind for kind, capability in kinds if not code or _runs_on(code, capability)]
+        works = [kind for kind, capability in kinds if not code or code_runs_on(code, capability)]
         wrong = next(((kind, one) for kind, one in kinds if kind not in works), None)
         if wrong is not None:
             found = _make_no_code(case, built, framework, *wrong)
@@ -82,21 +80,8 @@ def _advise_conda(case: Case) -> str:
     return f"{f'cuda-version={known} in its list' if known else solve}; then: windlass env build --again"
 
 
-def _runs_on(code: Sequence[str], capability: int) -> bool:
-    """Code for 8.0 runs on 8.6 and not the other way round; PTX is compiled for whatever is newer."""
-    for one in code:
-        match = _CODE.fullmatch(one)
-        if match is None:  # a word that is not known is not held against it
-            return True
-        number = int(match[2])
-        is_same_line = number // 10 == capability // 10 or match[1] == "compute"
-        if is_same_line and number <= capability:
-            return True
-    return False
-
-
 def _advise(case: Case, framework: str, capability: int, code: Sequence[str]) -> str:
-    places = ", or ".join(list_places(case, lambda one: _runs_on(code, one)))
+    places = ", or ".join(list_places(case, lambda one: code_runs_on(code, one)))
     if framework != "torch":
         another = places or "another kind of GPU (resources.gpu)"
         return f"a release of {framework} with code for sm_{capability}, or {another}"

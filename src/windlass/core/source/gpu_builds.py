@@ -54,6 +54,9 @@ _DRIVERS = {"11": "450.80.02", "12": "525.60.13", "13": "580.65.06"}
 _DRIVERS_10 = {"10.0": "410.48", "10.1": "418.39", "10.2": "440.33"}  # before 11 each minor one needed its own
 
 
+_CODE = re.compile(r"(sm|compute)_(\d+)[a-z]?")  # as compilers of CUDA call it
+
+
 @dataclass(frozen=True, kw_only=True)
 class Build:
     """A PyTorch that pip would install."""
@@ -92,6 +95,19 @@ def has_kernels(build: Build, capability: int) -> bool | None:
         is_newer = build.cuda is None and build.version[:2] > NEWEST
         return False if is_newer and capability < min(PYPI[NEWEST][1]) else None
     return any(one // 10 == capability // 10 and one <= capability for one in build.kernels)
+
+
+def code_runs_on(code: Sequence[str], capability: int) -> bool:
+    """Code for 8.0 runs on 8.6 and not the other way round; PTX is compiled for whatever is newer."""
+    for one in code:
+        match = _CODE.fullmatch(one)
+        if match is None:  # a word that is not known is not held against it
+            return True
+        number = int(match[2])
+        is_same_line = number // 10 == capability // 10 or match[1] == "compute"
+        if is_same_line and number <= capability:
+            return True
+    return False
 
 
 def find_last_working(
