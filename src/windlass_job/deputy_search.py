@@ -19,7 +19,8 @@ _MOST_BYTES = 8 << 20  # of an answer
 def find_in_file(call: "Call") -> "Answer":
     """words: in small letters where `ignores_case`. limit: so many places. around: bytes before and behind each.
 
-    seconds: a login node is not kept busy for longer; `looked` is the byte up to which was searched then.
+    from_byte: where to begin. seconds: a login node is not kept busy for longer; `looked` is the byte up to which was
+    searched then.
     """
     asked = call.arguments
     words = asked["words"].encode("utf-8", "surrogatepass")
@@ -29,6 +30,7 @@ def find_in_file(call: "Call") -> "Answer":
     with disk.open_regular(disk.as_path(asked["path"])) as file:
         size = os.fstat(file.fileno()).st_size
         search = _Search(file, words, bool(asked["ignores_case"]), int(asked["limit"]), size)
+        search.at = max(0, int(asked.get("from_byte") or 0))
         while not search.is_over and time.monotonic() < deadline:
             search.look_at_block()
             call.beat()

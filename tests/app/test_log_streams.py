@@ -36,7 +36,7 @@ def test_each_stream_can_be_read_by_itself(session: Session, tmp_path: Path, sit
     assert record.state is RunState.DONE, record.reason
     whole = b"".join(read_log(session, record)).splitlines()
     for stream, word, other in ((Stream.STDOUT, b"step", b"warning"), (Stream.STDERR, b"warning", b"step")):
-        lines = [line.rstrip() for line in read_stream(session, record, stream)]
+        lines = [line.rstrip() for line, _ in read_stream(session, record, stream)]
         own = [line for line in whole if word in line]
         assert len(own) == 5 * nodes
         assert [line for line in lines if word in line] == own

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,18 @@ def test_one_stream_is_shown_alone(windlass: Windlass) -> None:
         refused = windlass("logs", "--stream", "stderr", *more)
         assert refused.returncode == 2
         assert "--stream" in refused.stderr
+    assert windlass("logs", "--follow", "--json").returncode == 2
+    unknown = windlass("logs", "--link", "9")
+    assert (unknown.returncode, "has no link 9: it has one" in unknown.stderr) == (2, True)
+
+
+def test_lines_that_may_be_of_either_stream_are_counted(windlass: Windlass) -> None:
+    burst = "import os; [os.write(1 + n % 2, b'%d\\n' % n) for n in range(4000)]"
+    windlass("run", "--command", f'python3 -c "{burst}"')
+
+    shown = windlass("logs", "--stream", "stderr")
+
+    assert set(shown.stdout.split()) >= {str(n) for n in range(1, 4000, 2)}
+    found = re.search(r"([\d,]+) of these lines may be of the other stream", shown.stderr)
+    assert found is not None
+    assert int(found[1].replace(",", "")) >= len(shown.stdout.split()) - 2000

@@ -122,14 +122,59 @@ def test_a_long_log_is_searched_where_it_lies(guest: House, tmp_path: Path) -> N
         return guest.post("/runs/one/log/search", {"form_key": form_key, "q": query, **more}).headers["location"]
 
     found = guest.get(search("cuda")).text
-    assert "here searched all of its" in found
-    assert "the first 1 line with" in found
+    assert "This machine searched all of its" in found
+    assert "1 line with “cuda” came here" in found
+    assert "Search all of it" not in found, "it was"
     assert "CUDA error: &lt;unspecified&gt;" in found
     assert "step 199999" in found, "what stands before it came too"
-    assert "is not in it" in guest.get(search("nowhere")).text
-    assert search("cuda", rank="2", stream="stderr").endswith("rank=2&stream=stderr&there=1&looked=" + str(len(log)))
+    assert "“nowhere” is not there" in guest.get(search("nowhere")).text
+    assert "rank=2&stream=stderr&q=cuda&there=1&since=0&looked=" in search("cuda", rank="2", stream="stderr")
+    step = guest.get(search("step 1999")).text
+    assert step.count("step 199990<") == 1, "hits that stand near each other are shown together"
+    many = guest.get(search("step")).text
+    assert "200 lines with “step” came here" in many
+    assert "Search on" in many
+    [more] = re.findall(r'name="begin" value="(\d+)">\s*<button>Search on', many)
+    assert f"since={more}&looked=" in search("step", begin=more)
     assert "there=" not in search("")
     assert guest.post("/runs/one/log/search", {"q": "cuda"}).status == 403, "without the key of a form"
     (tmp_path / "logs" / "45_1.out").unlink()
     gone = guest.post("/runs/one/log/search", {"form_key": form_key, "q": "cuda"})
     assert "cannot be searched" in gone.text
+
+
+def test_what_is_missing_of_a_log_is_told_and_halves_of_lines_are_not_shown(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+    log = b"".join(b"step %d of many\n" % step for step in range(9000))
+    about = {"path": "logs/45_1.out", "size": len(log), "mtime": 1.0, "is_anew": True, "mark": 0}
+    with guest.mirror.change("one") as change:
+        pieces = [(0, 1000), (50_000, 1000), (len(log) - 1000, 1000)]
+        change.take(
+            {**about, "pieces": [list(one) for one in pieces], "end": len(log)},
+            b"".join(log[begin : begin + count] for begin, count in pieces),
+        )
+        change.note(asked=1.0)
+
+    first = guest.get("/runs/one/log?at=0").text
+    [later] = re.findall(r"log\?file=45_1.out&amp;at=(\d+)\">later", first)
+    second = guest.get(f"/runs/one/log?at={later}").text
+    stderr = guest.get("/runs/one/log?at=0&stream=stderr").text
+
+    assert "The next 49.0 kB are not here" in first
+    assert "The next 49.0 kB are not here" in stderr
+    assert 'name="stream" value="stderr"' in stderr
+    for text in (first, second, guest.get("/runs/one/log").text):
+        shown = re.findall(r'<span class="text">(.*?)</span>', text)
+        assert shown
+        assert all(re.fullmatch(r"step \d+ of many.*", line) for line in shown), shown[:2] + shown[-2:]
+
+
+def test_the_log_of_an_ended_run_comes_by_itself(guest: House) -> None:
+    guest.add(make_run("one", state=RunState.DONE))
+
+    text = guest.get("/runs/one/log").text
+
+    assert "Not read yet: it is being brought from" in text
+    assert "shown at" in text, "the page waits for news"
+    guest.put("one", {"logs/45_1.out": b"step 1\n"})
+    assert "shown at" not in guest.get("/runs/one/log").text

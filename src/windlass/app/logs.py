@@ -66,8 +66,10 @@ def open_log(session: Session, record: RunRecord, *, link: int | None = None) ->
     return LogReader(session.host(session.site(record.site)), record, link=link)
 
 
-def read_stream(session: Session, record: RunRecord, stream: Stream, *, link: int | None = None) -> Iterator[bytes]:
-    """Its lines, and those of which nobody saw what they were written to."""
+def read_stream(
+    session: Session, record: RunRecord, stream: Stream, *, link: int | None = None
+) -> Iterator[tuple[bytes, bool]]:
+    """Its lines; True: of this one nobody can tell whether it was written to the other."""
     host = session.host(session.site(record.site))
     for one in open_log(session, record, link=link).list():
         if one.about.is_complaints:

@@ -22,7 +22,7 @@ from windlass_job.agent.own_environment import remove_own_environment
 from windlass_job.agent.report import Report, list_modules
 from windlass_job.agent.samplers import Samplers
 from windlass_job.agent.spending import Spending
-from windlass_job.agent.streams import Streams, watch_streams
+from windlass_job.agent.streams import StreamWatch, watch_streams
 from windlass_job.bounded import describe, repeat, say
 from windlass_job.command import ALERT_S, KILL_S, Command, as_exit_code, follow
 from windlass_job.disk import make_suffix
@@ -91,7 +91,7 @@ class Agent:
         self._ports: Optional[ports.PortBlock] = None
         self._staging: Optional[Any] = None  # a room that most jobs never enter
         self._samplers: Optional[Samplers] = None
-        self._streams: Optional[Streams] = None
+        self._streams: Optional[StreamWatch] = None
         self._keepers = self._start_keepers() if options.data else None
         self.command: Optional[Command] = None
         if self._folder is None:

@@ -19,10 +19,10 @@ from typing import List, NamedTuple, Optional, Tuple
 from windlass_job import wire
 from windlass_job.bounded import Hangs, within
 
-_PAUSE_S = 0.02  # between two looks, where a command writes so often that each write cannot be looked at
+_PAUSE_S = 0.003  # between two looks, where a command writes so often that each write cannot be looked at
 _AT_ONCE = 200.0  # looks in a row, and ...
 _EACH_S = 50.0  # ... in a second in the long run
-_WRITE_S = 5.0  # how long what is known may wait to be written down
+_WRITE_S = 2.0  # how long what is known may wait to be written down
 _POLL_S = 0.2  # where nobody tells when the file changes
 _LAST_S = 2.0  # for the last words when the command has ended
 _MOST_BYTES = 4 << 20
@@ -32,7 +32,7 @@ Places = NamedTuple("Places", [("out", int), ("err", int)])  # where the last wr
 Piece = NamedTuple("Piece", [("kind", str), ("begin", int), ("end", int)])
 
 
-class Streams:
+class StreamWatch:
     """`stderr` is for the command. Never raises."""
 
     def __init__(self, log: bytes, path: bytes) -> None:
@@ -95,7 +95,7 @@ class Streams:
         os.write(self._file, content)
 
 
-def watch_streams(folder: Optional[str]) -> Optional[Streams]:
+def watch_streams(folder: Optional[str]) -> Optional[StreamWatch]:
     """None where the log is not this run's, or no file to which both could be appended: nothing is changed then."""
     try:
         log = _find_log(folder) if folder is not None else None
@@ -107,9 +107,9 @@ def watch_streams(folder: Optional[str]) -> Optional[Streams]:
         return None
 
 
-def _begin(place: bytes, log: bytes) -> Streams:
+def _begin(place: bytes, log: bytes) -> StreamWatch:
     os.makedirs(place, mode=0o700, exist_ok=True)
-    streams = Streams(b"/proc/self/fd/1", os.path.join(place, os.path.basename(log)))
+    streams = StreamWatch(b"/proc/self/fd/1", os.path.join(place, os.path.basename(log)))
     os.dup2(1, 2)  # what we say ourselves is told from what the command complains of
     return streams
 

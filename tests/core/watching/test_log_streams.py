@@ -72,11 +72,13 @@ def test_it_is_as_by_reading_all(writes: list[tuple[str, bytes]], stream: Stream
 @given(WRITES.map(lambda writes: [(kind, text.replace(b"\r", b"-")) for kind, text in writes]), st.integers(1, 7))
 def test_a_log_that_comes_piece_by_piece_is_the_same(writes: list[tuple[str, bytes]], size: int) -> None:
     log, streams = lay(writes)
-    own = [log[begin:end] for begin, end in list_lines(log) if streams.may_be(ERR, begin, end)]
+    own = [(begin, end) for begin, end in list_lines(log) if streams.may_be(ERR, begin, end)]
 
     pieces = [log[at : at + size] for at in range(0, len(log), size)]
 
-    assert list(keep_lines(pieces, streams, ERR)) == own
+    kept = list(keep_lines(pieces, streams, ERR))
+    assert [line for line, _ in kept] == [log[begin:end] for begin, end in own]
+    assert [is_open for _, is_open in kept] == [streams.may_be(OUT, begin, end) for begin, end in own]
 
 
 def test_a_line_of_both_is_of_both() -> None:

@@ -69,18 +69,18 @@ class FoundThere:
     looked: int  # up to this byte of the log
 
 
-def bring_found(session: Session, record: RunRecord, path: str, query: str, *, most: int) -> FoundThere:
-    """The first lines of a long log with these words, and what stands around them."""
+def bring_found(session: Session, record: RunRecord, path: str, query: str, *, begin: int, most: int) -> FoundThere:
+    """The first lines of a long log from there on with these words, and what stands around them."""
     _, ignores_case = read_query(query)
     where = {"path": f"{record.folder}/{path}", "limit": most, "around": _AROUND, "seconds": _SEARCH_S}
-    arguments = {**where, "words": query, "ignores_case": ignores_case}
+    arguments = {**where, "words": query, "ignores_case": ignores_case, "from_byte": begin}
     host = session.host(session.site(record.site))
     reply = host.ask([Request(operation="find_in_file", arguments=arguments, idempotent=True)])[0]
     expect(reply, RunFolderGone, f"{path} of {record.run_id} cannot be searched")
     with open_mirror(session).change(record.run_id, waits=True) as change:
         at = 0
-        for begin, count in reply.values["spans"]:
-            change.fill(path, int(begin), reply.payload[at : at + count])
+        for first, count in reply.values["spans"]:
+            change.fill(path, int(first), reply.payload[at : at + count])
             at += count
     return FoundThere(lines=reply.values["found"], looked=reply.values["looked"])
 

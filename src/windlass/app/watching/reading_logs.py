@@ -4,7 +4,7 @@ import mmap
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from windlass.core.watching.log_search import (
     find_first,
     find_hits,
     find_line_begin,
+    find_line_end,
     gather,
     read_query,
 )
@@ -44,14 +45,15 @@ class LogPage:
     end: int = 0
     has_before: bool = False
     has_after: bool = False
+    missing: Span | None = None  # bytes right behind it that are not here, though there are later ones
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A hit with the lines around it."""
+    """A hit with the lines around it; hits that stand near each other are one."""
 
     lines: tuple[Line, ...]
-    at: int  # the byte at which the line of the hit begins
+    at: int  # the byte at which the line of the first hit begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,11 @@ class Choice:
     @property
     def is_all(self) -> bool:
         return self.rank is None and self.stream is None
+
+    def as_query(self) -> dict[str, str]:
+        """As an address says it."""
+        rank = {} if self.rank is None else {"rank": str(self.rank)}
+        return rank if self.stream is None else {**rank, "stream": self.stream.value}
 
 
 ALL = Choice()
@@ -93,13 +100,25 @@ class OpenLog:
             end = ceiling if before is None else max(floor, min(before, ceiling))
             begins, begin = self._find_back((floor, end), choice, most)
         lines = read_some(self._buffer, begins, ceiling, number=self._number(begins[0]) if begins else None)
+        lines = self._mark_open(lines, ceiling) if choice.stream is not None else lines
         return LogPage(
             lines=tuple(fold(lines) if folds else lines),
             begin=begin,
             end=end,
             has_before=begin > 0,
             has_after=end < self._spans[-1][1],
+            missing=self._find_missing(end),
         )
+
+    def _mark_open(self, lines: Sequence[Line], ceiling: int) -> list[Line]:
+        ends = (min(find_line_end(self._buffer, line.begin, ceiling) + 1, ceiling) for line in lines)
+        return [
+            replace(line, is_open=self._streams.is_open(line.begin, end)) for line, end in zip(lines, ends, strict=True)
+        ]
+
+    def _find_missing(self, end: int) -> Span | None:
+        later = [span for span in self._spans if span[0] > end]
+        return (end, later[0][0]) if later and all(span[1] <= end or span[0] > end for span in self._spans) else None
 
     def read_end(self, *, most: int = PAGE, folds: bool = True) -> LogPage:
         if not self._spans:
@@ -136,15 +155,26 @@ class OpenLog:
         found = (search_marked(self._buffer, wanted, span, marks, ignores_case=ignores_case) for span in self._spans)
         return gather(filter(keep, chain.from_iterable(found)), most=most) if wanted else Hits()
 
-    def read_around(self, begin: int, end: int, number: int | None) -> Found:
-        """A hit's line with a few before and after it."""
-        span = self._find_span(begin) or (begin, end)
-        first = find_back(self._buffer, begin, span[0], _CONTEXT) if begin > span[0] else begin
-        before = read_lines(self._buffer, first, begin, most=_CONTEXT)
-        numbered = read_lines(
-            self._buffer, first, span[1], most=len(before) + 1 + _CONTEXT, number=number and number - len(before)
-        )
-        return Found(lines=tuple(numbered), at=begin)
+    def read_around(self, hits: Sequence[Hit]) -> list[Found]:
+        """Their lines with a few before and after them."""
+        found: list[Found] = []
+        for hit in hits:
+            one = self._read_around(hit)
+            if found and one.lines and one.lines[0].begin <= found[-1].lines[-1].begin:
+                known = {line.begin for line in found[-1].lines}
+                more = tuple(line for line in one.lines if line.begin not in known)
+                found[-1] = replace(found[-1], lines=found[-1].lines + more)
+            else:
+                found.append(one)
+        return found
+
+    def _read_around(self, hit: Hit) -> Found:
+        span = self._find_span(hit.begin) or (hit.begin, hit.end)
+        first = find_back(self._buffer, hit.begin, span[0], _CONTEXT) if hit.begin > span[0] else hit.begin
+        before = read_lines(self._buffer, first, hit.begin, most=_CONTEXT)
+        number = hit.number and hit.number - len(before)
+        numbered = read_lines(self._buffer, first, span[1], most=len(before) + 1 + _CONTEXT, number=number)
+        return Found(lines=tuple(numbered), at=hit.begin)
 
     def _make_page(self, begin: int, span: Span, most: int, *, folds: bool, has_after: bool = False) -> LogPage:
         number = self._number(begin)
@@ -158,6 +188,7 @@ class OpenLog:
             end=end,
             has_before=begin > 0,
             has_after=has_after or not is_last,
+            missing=self._find_missing(end),
         )
 
     def _find(self, span: Span, choice: Choice, most: int) -> tuple[list[int], int]:
@@ -205,5 +236,16 @@ def _open(stack: ExitStack, file: Path | None, held: Sequence[Span]) -> tuple[Bu
         return b"", ()
     stack.callback(os.close, handle)
     size = os.fstat(handle).st_size
-    spans = tuple((begin, min(end, size)) for begin, end in held if begin < size)
-    return (stack.enter_context(mmap.mmap(handle, 0, access=mmap.ACCESS_READ)), spans) if spans else (b"", ())
+    if not size:
+        return b"", ()
+    buffer = stack.enter_context(mmap.mmap(handle, 0, access=mmap.ACCESS_READ))
+    spans = [(begin, min(end, size)) for begin, end in held if begin < size]
+    return buffer, tuple(_trim(buffer, span, is_last=span == spans[-1]) for span in spans)
+
+
+def _trim(buffer: Buffer, span: Span, *, is_last: bool) -> Span:
+    """Without the parts of lines at its ends, whose other parts are not here; a line without end stays as it is."""
+    begin, end = span
+    first = find_line_end(buffer, begin, end) + 1 if begin > 0 and buffer[begin - 1 : begin] != b"\n" else begin
+    last = end if is_last else find_line_begin(buffer, end, begin)
+    return (first, last) if first < last else span

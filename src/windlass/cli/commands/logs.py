@@ -21,7 +21,7 @@ from windlass.errors import ExitCode, UsageError
 @click.option("-f", "--follow", "keep_going", is_flag=True, help="Go on until the run ends.")
 @click.option("-n", "--tail", type=click.IntRange(0), metavar="LINES", help="Only the last lines.")
 @click.option("--link", type=click.IntRange(1), metavar="K", help="Only link K of the chain.")
-@click.option("--stream", type=click.Choice([one.value for one in Stream]), help="Only what was written to it.")
+@click.option("--stream", type=click.Choice([one.value for one in Stream]), help="Only what was written to it so far.")
 @click.option("--task", type=click.IntRange(0), metavar="N", help="Of a farm: what task N printed.")
 @raw_option
 @click.pass_obj
@@ -43,15 +43,17 @@ def command(
     """
     if task is not None and (keep_going or link is not None or stream is not None):
         raise UsageError("--task shows what one task printed so far: without --follow, --link and --stream")
-    if stream is not None and keep_going:
-        raise UsageError("--stream shows what was printed so far: without --follow", hint="windlass dash shows it live")
+    if keep_going and (stream is not None or output.as_json):
+        asked = "--stream" if stream is not None else "--json"
+        raise UsageError(f"{asked} shows what was printed so far: without --follow", hint="windlass dash shows it live")
     output.raw = raw
     with open_session(output) as session:
         record = session.store.load(run)
         if task is not None:
             return _show_task(output, session, record, task, tail)
+        _refuse_unknown_link(record, link)
         if stream is not None:
-            return _show_pieces(output, record, read_stream(session, record, Stream(stream), link=link), tail)
+            return _show_stream(output, record, read_stream(session, record, Stream(stream), link=link), tail)
         reader = open_log(session, record, link=link)
         if output.as_json:
             text = reader.read_tail(tail) if tail is not None else b"".join(reader.read_new())
@@ -67,15 +69,26 @@ def command(
     return int(ExitCode.OK)
 
 
-def _show_pieces(output: Output, record: RunRecord, pieces: Iterable[bytes], tail: int | None) -> int:
-    """Lines."""
+def _refuse_unknown_link(record: RunRecord, link: int | None) -> None:
+    if link is not None and link > record.links:
+        has = f"its links are 1 to {record.links}" if record.links > 1 else "it has one"
+        raise UsageError(f"run {record.run_id} has no link {link}: {has}")
+
+
+def _show_stream(output: Output, record: RunRecord, lines: Iterable[tuple[bytes, bool]], tail: int | None) -> int:
     if tail is not None:
-        pieces = deque(pieces, maxlen=tail)
+        lines = deque(lines, maxlen=tail)
     if output.as_json:
-        output.show_json({"run_id": record.run_id, "log": b"".join(pieces).decode(errors="replace")})
+        text = b"".join(line for line, _ in lines).decode(errors="replace")
+        output.show_json({"run_id": record.run_id, "log": text})
         return int(ExitCode.OK)
-    for piece in pieces:
-        output.show_bytes(piece)
+    unsure = 0
+    for line, is_open in lines:
+        unsure += is_open
+        output.show_bytes(line)
+    if unsure:
+        them = "1 of these lines may be" if unsure == 1 else f"{unsure:,} of these lines may be"
+        output.tell(f"{them} of the other stream: both wrote at the same moment, or nobody has looked yet")
     return int(ExitCode.OK)
 
 

@@ -22,7 +22,7 @@ class Stream(Enum):
 
     @property
     def letter(self) -> str:
-        return wire.STDOUT if self is Stream.STDOUT else wire.STDERR
+        return {Stream.STDOUT: wire.STDOUT, Stream.STDERR: wire.STDERR}[self]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ class Streams:
                 return True
             at = piece.end
         return at < end
+
+    def is_open(self, begin: int, end: int) -> bool:
+        """Nobody knows of a line to which stream it was written, or both wrote in it."""
+        return all(self.may_be(one, begin, end) for one in Stream)
 
     def list_ranges(self, stream: Stream, span: Span) -> list[Span]:
         """Which bytes of the span may be of this stream: the others need no look."""
@@ -82,15 +86,15 @@ def read_streams(content: bytes) -> Streams:
     return Streams(pieces)
 
 
-def keep_lines(pieces: Iterable[bytes], streams: Streams, stream: Stream) -> Iterator[bytes]:
-    """Of a whole log that comes piece by piece."""
+def keep_lines(pieces: Iterable[bytes], streams: Streams, stream: Stream) -> Iterator[tuple[bytes, bool]]:
+    """Of a whole log that comes piece by piece; each with whether it may be of the other as well."""
     at, rest = 0, b""
     for piece in chain(pieces, [None]):
         lines = (rest + piece).splitlines(keepends=True) if piece is not None else [rest] * bool(rest)
         rest = lines.pop() if piece is not None and lines and not lines[-1].endswith(b"\n") else b""
         for line in lines:
             if streams.may_be(stream, at, at + len(line)):
-                yield line
+                yield line, streams.is_open(at, at + len(line))
             at += len(line)
 
 

@@ -1,5 +1,6 @@
 """A log: its end as it grows, any part of it, what is found in it; by link, rank, stream; repeated lines folded."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -8,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from windlass.app.watching.mirroring import FoundThere, bring_found, bring_range
 from windlass.app.watching.reading_logs import Choice, OpenLog, open_log
-from windlass.app.watching.reading_runs import find_log
+from windlass.app.watching.reading_runs import LogHere, RunSeen, find_log
 from windlass.core.ending.hiding import find_values
 from windlass.core.watching.log_search import MOST_HITS
 from windlass.core.watching.log_streams import Stream
@@ -31,7 +32,8 @@ class _Asked:
     before: int | None
     folds: bool
     there: int | None  # lines that a search at the site has found
-    looked: int | None  # up to which byte it went
+    since: int  # from this byte
+    looked: int | None  # to that one
 
 
 def show(desk: Desk, request: Request) -> Response:
@@ -40,6 +42,7 @@ def show(desk: Desk, request: Request) -> Response:
     desk.attend(request, record.run_id)
     asked = _read(request)
     values = {"record": record, "seen": seen, "asked": asked, "log": None, "found": None, "page": None, "lines": ()}
+    values["streams"] = list(_STREAMS)
     if seen.logs:
         log = find_log(seen, asked.file)
         values["log"] = log
@@ -47,7 +50,8 @@ def show(desk: Desk, request: Request) -> Response:
             values |= _search(desk, opened, asked) if asked.query else _read_page(desk, opened, asked)
             values["traceback"] = opened.find_traceback()
     is_end = asked.at is None and asked.before is None and not asked.query
-    return desk.show(request, "log.html", values, live=record.run_id if is_end and not record.state.is_final else None)
+    is_coming = not record.state.is_final or not seen.index.asked
+    return desk.show(request, "log.html", values, live=record.run_id if is_end and is_coming else None)
 
 
 async def bring(desk: Desk, request: Request) -> Response:
@@ -66,7 +70,7 @@ async def bring(desk: Desk, request: Request) -> Response:
             bring_range(session, seen.record, log.path, begin, _PIECE)
 
     await run_in_threadpool(work)
-    return RedirectResponse(f"/runs/{seen.record.run_id}/log?file={log.about.name}&at={begin}", status_code=303)
+    return _lead_to(seen, log, _read_choice(form), at=str(begin))
 
 
 async def search_there(desk: Desk, request: Request) -> Response:
@@ -78,25 +82,28 @@ async def search_there(desk: Desk, request: Request) -> Response:
         return refuse_form()
     seen = await run_in_threadpool(desk.reader.load, request.path_params["run"])
     log, query = find_log(seen, form.get("file")), form.get("q", "")[:_LONGEST_QUERY]
+    begin = _number(form.get("begin")) or 0
 
     def work() -> FoundThere:
         with desk.open_session() as session:
-            return bring_found(session, seen.record, log.path, query, most=_MOST_SHOWN)
+            return bring_found(session, seen.record, log.path, query, begin=begin, most=_MOST_SHOWN)
 
     found = await run_in_threadpool(work) if query else None
-    values = {"file": log.about.name, "q": query, "rank": form.get("rank"), "stream": form.get("stream")}
-    if found is not None:
-        values |= {"there": str(found.lines), "looked": str(found.looked)}
-    words = urlencode({name: value for name, value in values.items() if value})
+    told = {"there": str(found.lines), "since": str(begin), "looked": str(found.looked)} if found is not None else {}
+    return _lead_to(seen, log, _read_choice(form), q=query, **told)
+
+
+def _lead_to(seen: RunSeen, log: LogHere, choice: Choice, **more: str) -> Response:
+    words = urlencode({"file": log.about.name, **choice.as_query(), **more})
     return RedirectResponse(f"/runs/{seen.record.run_id}/log?{words}", status_code=303)
 
 
 def _search(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
     hits = opened.search(asked.query, most=MOST_HITS, choice=asked.choice)
     secrets = find_values(desk.watch.session.environ)
-    found = [opened.read_around(hit.begin, hit.end, hit.number) for hit in hits.hits[:_MOST_SHOWN]]
-    blocks = [(one.at, make_safe(one.lines, secrets)) for one in found]
-    return {"found": blocks, "total": len(hits.hits), "is_cut": hits.is_cut}
+    shown = hits.hits[:_MOST_SHOWN]
+    blocks = [(one.at, make_safe(one.lines, secrets)) for one in opened.read_around(shown)]
+    return {"found": blocks, "shown": len(shown), "total": len(hits.hits), "is_cut": hits.is_cut}
 
 
 def _read_page(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
@@ -117,12 +124,17 @@ def _read(request: Request) -> _Asked:
         file=given.get("file"),
         query=given.get("q", "")[:_LONGEST_QUERY],
         there=_number(given.get("there")),
+        since=_number(given.get("since")) or 0,
         looked=_number(given.get("looked")),
-        choice=Choice(rank=_number(given.get("rank")), stream=_STREAMS.get(given.get("stream", ""))),
+        choice=_read_choice(given),
         at=_number(given.get("at")),
         before=_number(given.get("before")),
         folds=given.get("fold") != "0",
     )
+
+
+def _read_choice(given: Mapping[str, str]) -> Choice:
+    return Choice(rank=_number(given.get("rank")), stream=_STREAMS.get(given.get("stream", "")))
 
 
 def _number(text: str | None) -> int | None:
