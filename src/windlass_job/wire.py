@@ -19,7 +19,7 @@ DIFF = "changes.diff"  # what git had not yet committed
 SECRETS = "secrets.env"  # 0600, NAME=value lines, each value JSON
 LOGS = "logs"  # logs/JOB.out: what each job printed
 STREAMS = "streams"  # streams/JOB.out: which bytes of that log were written to which stream; see agent/streams.py
-STDOUT, STDERR = "o", "e"  # their letters there
+STDOUT, STDERR, BOTH = "o", "e", "m"  # their letters there
 EVENTS = "events.jsonl"  # what happened, a line each
 STATUS = "status.json"  # the last word of the agent, replaced whole
 GAUGES = "gauges"  # gauges/NODE.jsonl: what each node did; gauges/data.LINK.RANK.jsonl: how long a rank waited for data

@@ -15,11 +15,11 @@ from windlass.core.watching.log_streams import Stream
 pytestmark = pytest.mark.parametrize("session", ENGINES, indirect=True)
 
 TRAIN = """
-import os, sys, time
+import os, time
 rank = os.environ.get("SLURM_PROCID", "0")
 for step in range(5):
-    print(f"step {step} of {rank}", flush=True); time.sleep(0.1)
-    print(f"warning {step} of {rank}", file=sys.stderr, flush=True); time.sleep(0.1)
+    os.write(1, f"step {step} of {rank}\\n".encode()); time.sleep(0.1)
+    os.write(2, f"warning {step} of {rank}\\n".encode()); time.sleep(0.1)
 """
 
 

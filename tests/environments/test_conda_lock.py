@@ -62,7 +62,13 @@ def test_what_pip_installed_is_told(place: CondaSite, tmp_path: Path) -> None:
     ("url", "told"),
     [
         ("https://conda.example.org/t/ab-123456/private/noarch/x-1-0.conda", "https://conda.example.org/private/"),
+        ("https://conda.example.org/T/ab-123456/private/noarch/x-1-0.conda", "https://conda.example.org/private/"),
+        ("https://conda.example.org/%74/ab-123456/private/noarch/x-1-0.conda", "https://conda.example.org/private/"),
         ("https://ada:hunter22@example.org/forge/noarch/x-1-0.conda", "https://example.org/forge/"),
+        ("https://ada:hunter22@x@example.org:8443/forge/noarch/x-1-0.conda", "https://example.org:8443/forge/"),
+        ("https://example.org/forge/noarch/x-1-0.conda?code=ab-123456", "https://example.org/forge/"),
+        ("https://example.org/forge/noarch/x-1-0.conda#hunter22", "https://example.org/forge/"),
+        ("file:///home/u/t/real/noarch/x-1-0.conda", "file:///home/u/t/real/"),
     ],
 )
 def test_no_token_gets_into_it(url: str, told: str) -> None:
@@ -73,6 +79,61 @@ def test_no_token_gets_into_it(url: str, told: str) -> None:
     assert text.endswith(f"{told}noarch/x-1-0.conda\n")
     assert "hunter22" not in text
     assert "ab-123456" not in text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://ada:hunter22%40example.org/x-1-0.conda",
+        "//ada:hunter22@example.org/x-1-0.conda",
+        "ada:hunter22@example.org/x-1-0.conda",
+        "https:\\\\ada:hunter22@example.org/x-1-0.conda",
+        "https://example.org/x-1-0.conda\nhttps://evil.example.org/y-1-0.conda",
+        "https://example.org/x 1.conda",
+        "https://example.org/x\x85y.conda",
+        "--channel evil",
+        "ftp://example.org/x-1-0.conda",
+        "https://[broken/x",
+    ],
+)
+def test_an_address_that_is_not_plain_is_refused(url: str) -> None:
+    said = json.dumps({"name": "x\n", "version": "1", "url": url, "md5": None, "subdir": "noarch"})
+
+    with pytest.raises(EnvironmentFailed) as told:
+        LOCK.read(said, HEAD)
+
+    assert "hunter22" not in str(told.value)
+
+
+def test_names_cannot_begin_lines_of_their_own() -> None:
+    url = "https://example.org/forge/noarch/x-1-0.conda"
+    rows = [
+        {"name": "x", "version": "1", "url": url, "md5": "0" * 32, "subdir": "linux-64\n--channel evil"},
+        {"name": "y\nhttps://evil.example.org/z.conda", "version": "1\x1b[31m", "by": "pip"},
+        {"name": "h\r\n", "version": "1", "url": None, "md5": None, "subdir": None},
+    ]
+
+    found = LOCK.read("\n".join(map(json.dumps, rows)), HEAD)
+
+    assert found.text.splitlines() == [
+        HEAD,
+        "# not in this list, by pip: y?https???evil.example.org?z.conda==1??31m",
+        "@EXPLICIT",
+        f"{url}#{'0' * 32}",
+    ]
+    assert all(one.isprintable() for one in found.left_out)
+
+
+def test_notes_that_are_no_files_keep_nobody_waiting(tmp_path: Path) -> None:
+    (tmp_path / "conda-meta").mkdir()
+    os.mkfifo(tmp_path / "conda-meta" / "a.json")
+    (tmp_path / "json.py").write_text("raise SystemExit('taken over')")
+
+    told = subprocess.run(
+        ["bash", "-c", LOCK.make_script(str(tmp_path))], cwd=tmp_path, capture_output=True, text=True, timeout=20
+    )
+
+    assert "a.json cannot be read: it is no file" in told.stderr
 
 
 @pytest.mark.parametrize("said", ["", "welcome", "[]", "{}", '{"name": "x"}', '{"name": 1, "version": 2, "by": 3}'])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from tests.builders import SITE
 from tests.environments.houses import serve_index
@@ -20,13 +21,10 @@ from windlass_job import wire
 
 VENV = KINDS["venv"]
 PROBE = Path(__file__).parents[2] / "src" / "windlass_job" / "working" / "env_probe.py"
-# As much of uv as a build uses: like uv's, its venv has no pip, and what is outside of the venv counts for nothing.
+# uv itself; how it was called is written down.
 UV = """#!/bin/bash
 echo "uv $* # $UV_INDEX_STRATEGY" >> "$UV_CALLS"
-case "$1" in
-  venv) exec PYTHON -m venv --without-pip "${@: -1}" ;;
-  pip) shift 2; shift; venv=$1; shift 2; exec env -u PYTHONPATH PYTHON -m pip --python "$venv" install --quiet "$@" ;;
-esac
+exec REAL "$@"
 """
 
 
@@ -35,7 +33,7 @@ def bin_folder(tmp_path: Path) -> Path:
     """uv, before all that is on the PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    (folder / "uv").write_text(UV.replace("PYTHON", sys.executable))
+    (folder / "uv").write_text(UV.replace("REAL", find_uv_bin()))
     (folder / "uv").chmod(0o755)
     return folder
 
@@ -88,6 +86,8 @@ def test_alone_it_is_made_and_filled_by_uv(tmp_path: Path, bin_folder: Path) -> 
     assert done.returncode == 0, done.stderr
     assert list_calls(tmp_path) == ["venv", "pip"]
     assert use(tmp_path, "import greet; print(greet.VERSION)") == "1.5"
+    assert "uv = " in (tmp_path / "prefix" / "pyvenv.cfg").read_text()
+    assert json.loads((tmp_path / "probed.json").read_text())["packages"]["greet"] == "1.5"
 
 
 def test_uv_looks_through_all_indexes_as_pip_does(tmp_path: Path, bin_folder: Path) -> None:

@@ -1,5 +1,7 @@
 """The agent sees which lines of a log were written to stderr, and changes nothing about the log."""
 
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +23,7 @@ for step in range(6):
     if step % 2 == 0:
         say(2, "warning at {}".format(step))
 print("last words", flush=True)
+time.sleep(0.3)
 raise SystemExit("it broke")
 """
 
@@ -41,7 +44,8 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> RunJob:
 def list_of(job: Job, stream: Stream) -> list[str]:
     """The lines that a reader of this stream is shown."""
     log = job.log_path.read_bytes()
-    streams = read_streams((job.folder / wire.STREAMS / job.log_path.name).read_bytes())
+    told = job.folder / wire.STREAMS / job.log_path.name
+    streams = read_streams(told.read_bytes() if told.exists() else b"")
     found, at = [], 0
     for line in log.splitlines(keepends=True):
         if streams.may_be(stream, at, at + len(line)):
@@ -73,6 +77,92 @@ def test_by_turns_faster_than_anybody_can_look_nothing_is_hidden(job: RunJob) ->
     out, err = set(list_of(job, Stream.STDOUT)), set(list_of(job, Stream.STDERR))
     assert out >= {str(i) for i in range(0, 3000, 2)}
     assert err >= {str(i) for i in range(1, 3000, 2)}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'for i in 1 2 3; do echo step $i; sleep 0.3; echo "warning $i" >> /dev/stderr; sleep 0.3; done',
+        "for i in 1 2; do echo step; sleep 0.3; echo warning | tee -a /dev/stderr > /dev/null; sleep 0.3; done",
+        "exec 3>> /dev/stderr; for i in 1 2; do echo warning >&3; echo step; done; exec 3>&-; sleep 0.5; echo end",
+        "python3 -c 'import os; os.pwrite(2, b\"warning 1\\n\", 0)'; sleep 0.5; echo step 1",
+    ],
+    ids=["opened each time", "by tee", "kept open", "pwrite"],
+)
+def test_who_opens_stderr_anew_is_not_taken_for_stdout(job: RunJob, script: str) -> None:
+    assert job.run("bash", "-c", script) == 0
+
+    warnings = [line for line in job.log.splitlines() if line.startswith("warning")]
+    assert warnings
+    assert [line for line in list_of(job, Stream.STDERR) if line.startswith("warning")] == warnings
+
+
+def test_who_only_reads_the_log_is_no_writer(job: RunJob) -> None:
+    script = f"for i in 1 2; do echo step; cat {job.log_path} > /dev/null; sleep 0.3; done; echo broken >&2; sleep 0.3"
+
+    assert job.run("bash", "-c", script) == 0
+
+    assert [line for line in list_of(job, Stream.STDERR) if not line.startswith("windlass")] == ["broken"]
+
+
+def test_after_a_log_was_emptied_its_old_streams_say_nothing(job: RunJob) -> None:
+    script = 'python3 -c "print(chr(120) * 99)"; sleep 3; echo one > /dev/stderr; sleep 0.3; echo broken >&2; sleep 0.3'
+
+    assert job.run("bash", "-c", script) == 0
+    assert "broken" in list_of(job, Stream.STDERR)
+    job.log_path.write_bytes(b"")
+    job.env["WINDLASS_SUBMISSION"] = "2"
+    assert job.run("bash", "-c", "echo broken again >&2; sleep 0.3; echo step") == 0
+
+    assert "broken again" in list_of(job, Stream.STDERR)
+
+
+def test_a_job_that_is_cancelled_leaves_open_whose_its_last_words_are(job: RunJob) -> None:
+    """What Slurm says of it goes to the opening that is the command's stdout."""
+    with job.start("bash", "-c", "echo step; trap 'sleep 3; exit 1' TERM; touch ready; sleep 60") as process:
+        wait_until(lambda: (job.home / "ready").exists(), "the command")
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "was told to end" in job.log, "the word of the agent")
+        with job.log_path.open("ab") as log:
+            log.write(b"slurmstepd: error: *** JOB 45 CANCELLED ***\n")
+        process.wait(30)
+
+    assert "slurmstepd: error: *** JOB 45 CANCELLED ***" in list_of(job, Stream.STDERR)
+
+
+def test_flags_that_a_program_takes_away_from_its_output_come_back(job: RunJob) -> None:
+    """Else what is written to stderr would lie over what was written to stdout."""
+    unset = "import fcntl, os, sys, time; fcntl.fcntl(2, fcntl.F_SETFL, os.O_NONBLOCK)"
+    script = f"{unset}; os.write(1, b'first\\n'); time.sleep(0.5); os.write(2, b'second\\n'); os.write(1, b'third\\n')"
+
+    assert job.run("python3", "-c", script.replace("\\\\", "\\")) == 0
+
+    assert job.printed == "first\nsecond\nthird\n"
+
+
+@pytest.mark.parametrize("how", ["link", "pipe", "the log itself", "a folder elsewhere"])
+def test_it_writes_into_nothing_but_a_file_of_its_own(job: RunJob, tmp_path: Path, how: str) -> None:
+    place = job.folder / wire.STREAMS / job.log_path.name
+    job.log_path.parent.mkdir(parents=True)
+    job.log_path.touch()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if how == "a folder elsewhere":
+        place.parent.symlink_to(elsewhere)
+    else:
+        place.parent.mkdir()
+        match how:
+            case "link":
+                place.symlink_to(elsewhere / "file")
+            case "pipe":
+                os.mkfifo(place)
+            case _:
+                place.hardlink_to(job.log_path)
+
+    assert job.run("bash", "-c", "echo words; sleep 0.3; echo complaint >&2") == 0
+
+    assert job.printed == "words\ncomplaint\n"
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_what_a_command_leaves_behind_may_go_on_printing(job: RunJob) -> None:
@@ -108,12 +198,11 @@ def test_a_folder_that_cannot_be_written_costs_nothing(job: RunJob) -> None:
         (Places(0, 0), Places(0, 0), 0, [], 0),
         (Places(10, 0), Places(20, 0), 10, [Piece("o", 10, 20)], 20),
         (Places(10, 0), Places(10, 20), 10, [Piece("e", 10, 20)], 20),
-        (Places(10, 8), Places(15, 20), 10, [Piece("O", 10, 15), Piece("e", 15, 20)], 20),
-        (Places(10, 8), Places(30, 20), 10, [Piece("E", 10, 20), Piece("o", 20, 30)], 30),
-        (Places(50, 40), Places(6, 40), 50, [], 40),
-        (Places(50, 0), Places(6, 0), 50, [], 6),
+        (Places(10, 8), Places(15, 20), 10, [Piece("m", 10, 15), Piece("e", 15, 20)], 20),
+        (Places(10, 8), Places(30, 20), 10, [Piece("m", 10, 20), Piece("o", 20, 30)], 30),
+        (Places(50, 40), Places(6, 40), 6, [], 6),
     ],
-    ids=["nothing", "out", "err", "err last", "out last", "emptied, both", "emptied"],
+    ids=["nothing", "out", "err", "err last", "out last", "emptied"],
 )
 def test_between_two_looks(before: Places, now: Places, known: int, pieces: list[Piece], then: int) -> None:
     assert split(before, now, known) == (pieces, then)
@@ -121,7 +210,7 @@ def test_between_two_looks(before: Places, now: Places, known: int, pieces: list
 
 def test_one_stream_that_goes_on_is_one_piece() -> None:
     pieces: list[Piece] = []
-    for piece in [Piece("o", 5, 7), Piece("o", 7, 9), Piece("E", 9, 12), Piece("E", 12, 13), Piece("e", 20, 21)]:
+    for piece in [Piece("o", 5, 7), Piece("o", 7, 9), Piece("m", 9, 12), Piece("m", 12, 13), Piece("e", 20, 21)]:
         add_piece(pieces, piece)
 
-    assert format_pieces(pieces) == b"@5 o4 E3 E1\n@20 e1\n"
+    assert format_pieces(pieces) == b"@5 o4 m4\n@20 e1\n"

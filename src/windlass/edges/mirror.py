@@ -146,12 +146,13 @@ class Change:
         else:
             self._take_pieces(path, told, content)
 
-    def fill(self, path: str, begin: int, content: bytes) -> None:
-        """Bytes of a hole that somebody wants to see."""
+    def fill(self, path: str, begin: int, content: bytes, *, size: int) -> None:
+        """Bytes of a hole that somebody wants to see. size: of the file now; a shorter one than before is another."""
         held = self.index.files.get(path)
-        if held is not None and is_ours(path) and content:
+        if held is not None and is_ours(path) and content and size >= held.size:
             self._write(path, [(begin, content)])
-            self._put(path, replace(held, spans=join([*held.spans, (begin, begin + len(content))])))
+            spans = join([*held.spans, (begin, begin + len(content))])
+            self._put(path, replace(held, size=size, spans=spans))
 
     def note(self, **values: Any) -> None:
         self.index = replace(self.index, **values)

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from windlass.core.credentials import hide_found
 from windlass.core.environment import Lock, LockedText
@@ -16,31 +17,41 @@ from windlass.errors import EnvironmentFailed
 
 # For the site's own Python: a line for each package, and one for each that did not come from a channel.
 _PROGRAM = """
-import glob, json, os, sys
+import glob, json, os, stat, sys
+def read(path):
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would keep us waiting
+    with open(handle, encoding="utf-8", errors="replace") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError("it is no file")
+        return file.read()
 if not os.path.isdir(os.path.join(sys.argv[1], "conda-meta")):
     sys.exit("there is no conda-meta in " + sys.argv[1])
 prefix = glob.escape(sys.argv[1])
 for path in sorted(glob.glob(os.path.join(prefix, "conda-meta", "*.json"))):
-    with open(path, encoding="utf-8", errors="replace") as file:
-        told = json.load(file)
+    try:
+        told = dict(json.loads(read(path)))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        sys.exit("%s cannot be read: %s" % (path, error))
     print(json.dumps({name: told.get(name) for name in ("name", "version", "url", "md5", "subdir")}))
 for path in sorted(glob.glob(os.path.join(prefix, "lib", "python3*", "site-packages", "*.dist-info"))):
     try:
-        with open(os.path.join(path, "INSTALLER"), encoding="utf-8", errors="replace") as file:
-            who = file.read().strip()
+        who = read(os.path.join(path, "INSTALLER")).strip()
     except OSError:
         continue
     name, _, version = os.path.basename(path)[: -len(".dist-info")].partition("-")
     if who != "conda":
         print(json.dumps({"name": name, "version": version, "by": who}))
 """
-_TOKEN = re.compile(r"(?<=/)t/[^/]+/")  # of a channel: https://HOST/t/TOKEN/CHANNEL/...
-_USER = re.compile(r"(?<=://)[^/@]+@")
+_ODD = re.compile(r"[^\w.+!=*~-]")  # in no name of a package, and in no version
+_SUBDIR = re.compile(r"[a-z]+-[a-z0-9]+")
+_HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9a-fA-F:.]+\](?::\d{1,5})?")
+_WORD = re.compile(r"[!-~]+")
+_PATH = re.compile(r"/[^\\]*")
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 def make_list_script(path: str) -> str:
-    return f'exec "$(command -v python3 || command -v python)" -c {quote(_PROGRAM)} {quote(path)}'
+    return f'exec "$(command -v python3 || command -v python)" -I -c {quote(_PROGRAM)} {quote(path)}'
 
 
 def read_listed(said: str, head: str) -> LockedText:
@@ -49,9 +60,9 @@ def read_listed(said: str, head: str) -> LockedText:
         told = [json.loads(line) for line in said.splitlines() if line.strip()]
         packages = [one for one in told if "by" not in one]
         lines = sorted(_format(one) for one in packages if one["url"])
-        others = [f"{one['name']}=={one['version']}" for one in told if "by" in one]
-        homeless = [str(one["name"]) for one in packages if not one["url"]]
-        subdirs = sorted({str(one["subdir"]) for one in packages} - {"noarch", "None"})
+        others = [_ODD.sub("?", f"{one['name']}=={one['version']}") for one in told if "by" in one]
+        homeless = [_ODD.sub("?", str(one["name"])) for one in packages if not one["url"]]
+        subdirs = sorted({one for each in packages if _SUBDIR.fullmatch(one := str(each["subdir"]))})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EnvironmentFailed(f"what the site told of its packages cannot be read: {error}") from error
     if not lines:
@@ -67,9 +78,29 @@ def name_lock(platform: str) -> str:
 
 def _format(package: Mapping[str, Any]) -> str:
     """Its address, without what only this user may know, and its sum."""
-    url = hide_found(_USER.sub("", _TOKEN.sub("", str(package["url"]))))
+    url = _clean(str(package["url"]))
+    if url is None:
+        raise ValueError(f"the address of {_ODD.sub('?', str(package['name']))} is none that could be written down")
     md5 = str(package["md5"] or "")
     return f"{url}#{md5}" if _MD5.fullmatch(md5) else url
+
+
+def _clean(url: str) -> str | None:
+    """No user, password, token or query; None where it is not plain what is which."""
+    if not _WORD.fullmatch(url):  # urlsplit leaves out newlines, and what follows one would be a line of its own
+        return None
+    parts = urlsplit(url)
+    folders = parts.path.split("/")
+    if parts.scheme == "file" or (not parts.scheme and not parts.netloc):
+        start = "file://" if parts.scheme else ""
+    elif parts.scheme in ("http", "https") and _HOST.fullmatch(host := parts.netloc.rpartition("@")[2]):
+        start = f"{parts.scheme}://{host}"
+        if len(folders) > 2 and unquote(folders[1]).lower() == "t":  # https://HOST/t/TOKEN/CHANNEL/...
+            folders = ["", *folders[3:]]
+    else:
+        return None
+    path = "/".join(folders)
+    return hide_found(f"{start}{path}") if _PATH.fullmatch(path) and not path.startswith("//") else None
 
 
 LOCK = Lock(make_script=make_list_script, read=read_listed, name=name_lock)

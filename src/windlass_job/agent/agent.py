@@ -266,6 +266,8 @@ class Agent:
 
     def _pass_on(self, command: Command, why: str) -> None:
         name = self._options.stop_signal
+        if why == "cancel" and self._streams is not None:
+            self._streams.fall_silent()
         say(self._explain_stop(why))
         self._recorder.event(wire.STOP_REQUESTED, signal=name, why=why)
         self._report.put(wire.RUNNING, stop_requested=time.time(), stop_why=why)

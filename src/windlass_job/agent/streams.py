@@ -2,22 +2,24 @@
 
 Both streams go into one file, so that they stay in order, but stderr by an opening of its own, and for each opening the
 system keeps where its last write ended. Whenever the file has changed these two places are read: if one has moved, the
-new bytes are its. If both have between two looks, what was written last is known, and of the rest only how it ended.
+new bytes are its. If both have between two looks, only what was written last is known. What came by a third opening
+(`echo >> /dev/stderr`) belongs to nobody, and so does all that was written while somebody else could write.
 
 A line of streams/LOG: `@` and a byte, then the lengths of what was written from there on, each behind its letter: o for
-stdout, e for stderr; a capital where both may be meant, and that one wrote the end.
+stdout, e for stderr, m for both. A line with an earlier byte takes back what was told of that byte and all behind it.
 """
 
 import fcntl
 import os
 import select
 import stat
+import struct
 import threading
 import time
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 from windlass_job import wire
-from windlass_job.bounded import Hangs, within
+from windlass_job.bounded import within
 
 _PAUSE_S = 0.003  # between two looks, where a command writes so often that each write cannot be looked at
 _AT_ONCE = 200.0  # looks in a row, and ...
@@ -25,30 +27,36 @@ _EACH_S = 50.0  # ... in a second in the long run
 _WRITE_S = 2.0  # how long what is known may wait to be written down
 _POLL_S = 0.2  # where nobody tells when the file changes
 _LAST_S = 2.0  # for the last words when the command has ended
-_MOST_BYTES = 4 << 20
-_IN_MODIFY = 2
+_MOST_BYTES = 1 << 20  # of what is told
+_MOST_PIECES = 10000  # that wait to be told
+_IN_MODIFY, _IN_CLOSE_WRITE, _IN_CLOSE_NOWRITE, _IN_OPEN, _IN_OVERFLOW = 0x2, 0x8, 0x10, 0x20, 0x4000
+_MANY = 1 << 30
+_EVENT = struct.Struct("iIII")
 
 Places = NamedTuple("Places", [("out", int), ("err", int)])  # where the last write of each stream ended
 Piece = NamedTuple("Piece", [("kind", str), ("begin", int), ("end", int)])
 
 
 class StreamWatch:
-    """`stderr` is for the command. Never raises."""
+    """`stderr` is for the command. Nothing is watched before `begin`; later it never raises."""
 
-    def __init__(self, log: bytes, path: bytes) -> None:
-        """log: what our own stdout goes to. May raise OSError."""
-        self.stderr = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        self._path = path
-        self._file: Optional[int] = None
-        self._looks = _Looks(log)
+    def __init__(self, path: bytes) -> None:
+        """Of what our own stdout goes to. May raise OSError."""
+        self.stderr = os.open(b"/proc/self/fd/1", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        self._teller = _Teller(path)
+        self._looks = _Looks()
         self._before = self._load_places()
         self._known = os.fstat(1).st_size  # whatever is there before the command begins is nobody's
-        self._pieces: List[Piece] = []
-        self._written = 0
-        self._since: Optional[float] = None
-        self._is_over = False
+        self._teller.take_back(self._known)  # an earlier start may have told of it, and the log been emptied since
+        self._is_over = self._is_silent = False
         self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def begin(self) -> None:
         self._thread.start()
+
+    def fall_silent(self) -> None:
+        """The job is cancelled: what Slurm says of that goes to our stdout, and is none."""
+        self._is_silent = True
 
     def end(self) -> None:
         """When the command has ended."""
@@ -59,23 +67,31 @@ class StreamWatch:
     def _work(self) -> None:
         try:
             while not self._is_over:
-                self._looks.wait(None if self._since is None else max(0.0, self._since + _WRITE_S - time.monotonic()))
+                self._looks.wait(self._teller.left_s)
                 self._look()
             self._look(is_last=True)
         except (OSError, ValueError):
             pass  # the disk is full or gone: what is not known is shown as both
 
     def _look(self, is_last: bool = False) -> None:
+        size = os.fstat(1).st_size  # before the places: what they end behind it came later
         now = self._load_places()
+        if size < self._known:  # somebody emptied it
+            self._teller.take_back(size)
+            self._known = size
         found, self._known = split(self._before, now, self._known)
+        self._known = max(self._known, size)  # what neither has written came by a third opening
         self._before = now
-        for piece in found:
-            add_piece(self._pieces, piece)
-        if self._pieces and self._since is None:
-            self._since = time.monotonic()
-        if self._pieces and (is_last or time.monotonic() >= (self._since or 0.0) + _WRITE_S):
-            self._write(format_pieces(self._pieces))
-            self._pieces, self._since = [], None
+        if self._is_silent:
+            self._teller.forget()
+        elif not self._looks.was_written_to:
+            self._teller.add(found)
+        else:
+            self._teller.forget_since_opened()
+        if self._looks.is_alone:
+            self._teller.settle()
+        self._teller.write(is_last=is_last)
+        _append_again(self.stderr)
 
     def _load_places(self) -> Places:
         """Both of the same moment: neither may have moved while the other was read."""
@@ -85,15 +101,6 @@ class StreamWatch:
             if os.lseek(1, 0, os.SEEK_CUR) == out:
                 return Places(out, err)
 
-    def _write(self, content: bytes) -> None:
-        self._written += len(content)
-        if self._written > _MOST_BYTES:
-            raise OSError("too much is printed by turns")
-        if self._file is None:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._file = os.open(self._path, flags, 0o600)
-        os.write(self._file, content)
-
 
 def watch_streams(folder: Optional[str]) -> Optional[StreamWatch]:
     """None where the log is not this run's, or no file to which both could be appended: nothing is changed then."""
@@ -102,16 +109,19 @@ def watch_streams(folder: Optional[str]) -> Optional[StreamWatch]:
         if folder is None or log is None:
             return None
         place = os.path.join(os.fsencode(folder), wire.STREAMS.encode())
-        return within(_LAST_S, _begin, place, log)  # type: ignore[no-any-return]
-    except (OSError, Hangs):
+        watch: StreamWatch = within(_LAST_S, _make_watch, place, os.path.basename(log))
+        os.dup2(1, 2)  # what we say ourselves is told from what the command complains of
+        watch.begin()
+        return watch
+    except (OSError, RuntimeError):
         return None
 
 
-def _begin(place: bytes, log: bytes) -> StreamWatch:
+def _make_watch(place: bytes, name: bytes) -> StreamWatch:
     os.makedirs(place, mode=0o700, exist_ok=True)
-    streams = StreamWatch(b"/proc/self/fd/1", os.path.join(place, os.path.basename(log)))
-    os.dup2(1, 2)  # what we say ourselves is told from what the command complains of
-    return streams
+    if os.path.islink(place):
+        raise OSError("a link may lead anywhere")
+    return StreamWatch(os.path.join(place, name))
 
 
 def _find_log(folder: str) -> Optional[bytes]:
@@ -124,25 +134,97 @@ def _find_log(folder: str) -> Optional[bytes]:
     return log if os.path.exists(log) and os.path.samefile(os.path.dirname(log), logs) else None
 
 
+def _append_again(stderr: int) -> None:
+    """A program that sets flags of its output and forgets this one would write over what the other wrote."""
+    for handle in (1, stderr):
+        flags = fcntl.fcntl(handle, fcntl.F_GETFL)
+        if not flags & os.O_APPEND:
+            fcntl.fcntl(handle, fcntl.F_SETFL, flags | os.O_APPEND)
+
+
 def split(before: Places, now: Places, known: int) -> "Tuple[List[Piece], int]":
     """What was written between two looks, and up to where it is known now. known: the same of the look before."""
     ends = [(now.out, wire.STDOUT)] if now.out != before.out else []
     ends += [(now.err, wire.STDERR)] if now.err != before.err else []
     is_both, ends = len(ends) > 1, sorted(end for end in ends if end[0] > known)
-    if not ends:
-        return [], known if now == before else min(known, max(now))  # smaller: somebody emptied the file
     pieces: List[Piece] = []
     for end, stream in ends:
-        kind = stream.upper() if is_both and not pieces else stream
-        pieces.append(Piece(kind, known, end))
+        pieces.append(Piece(wire.BOTH if is_both and not pieces else stream, known, end))
         known = end
     return pieces, known
 
 
+class _Teller:
+    """Writes down whose is what, some of it at a time."""
+
+    def __init__(self, path: bytes) -> None:
+        self._path = path
+        self._file: Optional[int] = None
+        self._pieces: List[Piece] = []  # to be written
+        self._open: List[Piece] = []  # the same, unless who has the log open writes to it
+        self._since: Optional[float] = None
+        self._written = 0
+
+    @property
+    def left_s(self) -> Optional[float]:
+        """Until something is to be written; None: there is nothing."""
+        return None if self._since is None else max(0.0, self._since + _WRITE_S - time.monotonic())
+
+    def take_back(self, begin: int) -> None:
+        """What was told of this byte and all behind it."""
+        self.forget()
+        if os.path.lexists(self._path):
+            self._write("\n@{}\n".format(begin).encode())
+
+    def add(self, pieces: List[Piece]) -> None:
+        for piece in pieces:
+            add_piece(self._open, piece)
+        del self._open[:-_MOST_PIECES]
+
+    def forget(self) -> None:
+        self._pieces, self._open, self._since = [], [], None
+
+    def forget_since_opened(self) -> None:
+        self._open = []
+
+    def settle(self) -> None:
+        """Nobody else has the log open: what waited for that is certain."""
+        for piece in self._open:
+            add_piece(self._pieces, piece)
+        self._open = []
+        if self._pieces and self._since is None:
+            self._since = time.monotonic()
+
+    def write(self, *, is_last: bool) -> None:
+        if self._pieces and (is_last or self.left_s == 0.0):
+            content = format_pieces(self._pieces)
+            self._pieces, self._since = [], None
+            self._write(content)
+
+    def _write(self, content: bytes) -> None:
+        self._written += len(content)
+        if self._written > _MOST_BYTES:
+            raise OSError("too much is printed by turns")
+        if self._file is None:
+            self._file = _open_own(self._path)
+        if os.write(self._file, content) < len(content):
+            raise OSError("the disk is full")  # what would come behind half a line would be read wrongly
+
+
+def _open_own(path: bytes) -> int:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o600)
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or os.path.sameopenfile(handle, 1):
+        os.close(handle)
+        raise OSError("no file of ours")
+    return handle
+
+
 def add_piece(pieces: List[Piece], piece: Piece) -> None:
-    """One stream that goes on is one piece; of a mixed one the end matters."""
+    """One that goes on is one piece."""
     last = pieces[-1] if pieces else None
-    if last is not None and piece.kind.islower() and (last.kind, last.end) == (piece.kind, piece.begin):
+    if last is not None and (last.kind, last.end) == (piece.kind, piece.begin):
         pieces[-1] = last._replace(end=piece.end)
     else:
         pieces.append(piece)
@@ -162,10 +244,16 @@ def format_pieces(pieces: List[Piece]) -> bytes:
 class _Looks:
     """When to look: whenever the file has changed, but not so often that it costs much."""
 
-    def __init__(self, log: bytes) -> None:
-        self._news = _tell_changes(log)
+    def __init__(self) -> None:
+        self._news = _tell_changes()
         self._end, self._ender = os.pipe()
         self._left, self._at = _AT_ONCE, time.monotonic()
+        self._others = 0  # who have the log open beside us and the command
+        self.was_written_to = False  # by one of them, who has just closed it, or perhaps
+
+    @property
+    def is_alone(self) -> bool:
+        return self._others == 0
 
     def wake(self) -> None:
         os.write(self._ender, b".")
@@ -175,8 +263,26 @@ class _Looks:
         if self._news is None:
             most_s = min(_POLL_S, _POLL_S if most_s is None else most_s)
         sources = [one for one in (self._news, self._end) if one is not None]
-        if self._news in select.select(sources, [], [], most_s)[0]:
-            os.read(self._news or 0, 4096)
+        self.was_written_to = False
+        if self._news is not None and self._news in select.select(sources, [], [], most_s)[0]:
+            self._read_news(self._news)
+        elif self._news is None:
+            select.select(sources, [], [], most_s)
+
+    def _read_news(self, news: int) -> None:
+        content = os.read(news, 65536)
+        at = 0
+        while at < len(content):
+            _, mask, _, length = _EVENT.unpack_from(content, at)
+            at += _EVENT.size + length
+            if mask & _IN_OPEN:
+                self._others += 1
+            if mask & (_IN_CLOSE_WRITE | _IN_CLOSE_NOWRITE):
+                self._others = max(0, self._others - 1)
+            if mask & _IN_OVERFLOW:
+                self._others = _MANY  # nobody can tell any more
+            if mask & (_IN_CLOSE_WRITE | _IN_OVERFLOW):
+                self.was_written_to = True
 
     def _spare(self) -> None:
         now = time.monotonic()
@@ -186,14 +292,15 @@ class _Looks:
             time.sleep(_PAUSE_S)
 
 
-def _tell_changes(log: bytes) -> Optional[int]:
-    """Readable when the file was written to; None where the system cannot tell."""
+def _tell_changes() -> Optional[int]:
+    """Readable when the log was written to, opened or closed; None where the system cannot tell."""
     try:
         import ctypes
 
-        library = ctypes.CDLL(None, use_errno=True)
+        library: Any = ctypes.CDLL(None, use_errno=True)
         handle = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        if handle < 0 or library.inotify_add_watch(handle, log, _IN_MODIFY) < 0:
+        wanted = _IN_MODIFY | _IN_CLOSE_WRITE | _IN_CLOSE_NOWRITE | _IN_OPEN
+        if handle < 0 or library.inotify_add_watch(handle, b"/proc/self/fd/1", wanted) < 0:
             return None
         return int(handle)
     except (ImportError, OSError, AttributeError):

@@ -58,7 +58,7 @@ def bring_range(session: Session, record: RunRecord, path: str, begin: int, coun
     reply = host.ask([Request(operation="read", arguments=arguments, idempotent=True)])[0]
     expect(reply, RunFolderGone, f"{path} of {record.run_id} cannot be read")
     with open_mirror(session).change(record.run_id, waits=True) as change:
-        change.fill(path, int(reply.values["from_byte"]), reply.payload)
+        change.fill(path, int(reply.values["from_byte"]), reply.payload, size=int(reply.values["size"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def bring_found(session: Session, record: RunRecord, path: str, query: str, *, b
     with open_mirror(session).change(record.run_id, waits=True) as change:
         at = 0
         for first, count in reply.values["spans"]:
-            change.fill(path, int(first), reply.payload[at : at + count])
+            change.fill(path, int(first), reply.payload[at : at + count], size=int(reply.values["size"]))
             at += count
     return FoundThere(lines=reply.values["found"], looked=reply.values["looked"])
 

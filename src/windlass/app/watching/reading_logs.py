@@ -2,9 +2,10 @@
 
 import mmap
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -79,10 +80,15 @@ ALL = Choice()
 class OpenLog:
     """As long as the file is open."""
 
-    def __init__(self, buffer: Buffer, spans: tuple[Span, ...], streams: Streams) -> None:
+    def __init__(self, buffer: Buffer, spans: tuple[Span, ...], load_streams: Callable[[], Streams]) -> None:
         self._buffer = buffer
         self._spans = spans
-        self._streams = streams
+        self._load_streams = load_streams
+
+    @cached_property
+    def _streams(self) -> Streams:
+        """Only where one of them is asked for: of a log that both write by turns they are many."""
+        return self._load_streams()
 
     def read_chosen(
         self, choice: Choice, *, at: int | None, before: int | None, folds: bool, most: int = PAGE
@@ -221,10 +227,9 @@ class OpenLog:
 @contextmanager
 def open_log(watch: Watch, run_id: str, log: LogHere) -> Iterator[OpenLog]:
     """Nothing in it where the copy is gone."""
-    streams = read_streams(watch.mirror.read(run_id, log.streams))
     with ExitStack() as stack:
         buffer, spans = _open(stack, watch.mirror.find_file(run_id, log.path), log.held.spans)
-        yield OpenLog(buffer, spans, streams)
+        yield OpenLog(buffer, spans, lambda: read_streams(watch.mirror.read(run_id, log.streams)))
 
 
 def _open(stack: ExitStack, file: Path | None, held: Sequence[Span]) -> tuple[Buffer, tuple[Span, ...]]:

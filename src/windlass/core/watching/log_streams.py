@@ -13,7 +13,7 @@ from itertools import chain
 from windlass.core.watching.log_search import Buffer, Span, find_line_begin, find_line_end
 from windlass_job import wire
 
-_PIECE = re.compile(rb"([oeOE])(\d{1,15})")
+_PIECE = re.compile(rb"([oem])(\d{1,15})")
 
 
 class Stream(Enum):
@@ -29,8 +29,7 @@ class Stream(Enum):
 class _Piece:
     begin: int
     end: int
-    letter: str
-    is_mixed: bool  # what stands before its last line may be of either
+    letter: str  # of a stream, or of both
 
 
 class Streams:
@@ -47,7 +46,7 @@ class Streams:
             end = begin + 1
         at = begin
         for piece in self._pieces[bisect_right(self._ends, begin) : bisect_left(self._begins, end)]:
-            if piece.begin > at or piece.letter == stream.letter or (piece.is_mixed and end < piece.end):
+            if piece.begin > at or piece.letter in (stream.letter, wire.BOTH):
                 return True
             at = piece.end
         return at < end
@@ -61,7 +60,7 @@ class Streams:
         begin, end = span
         found: list[Span] = []
         for piece in self._pieces[bisect_right(self._ends, begin) : bisect_left(self._begins, end)]:
-            if piece.letter != stream.letter and not piece.is_mixed:
+            if piece.letter not in (stream.letter, wire.BOTH):
                 if piece.begin > begin:
                     found.append((begin, piece.begin))
                 begin = max(begin, piece.end)
@@ -80,18 +79,21 @@ def read_streams(content: bytes) -> Streams:
             pieces.pop()
         for letter, length in _PIECE.findall(rest):
             if int(length):
-                kind = letter.decode()
-                pieces.append(_Piece(at, at + int(length), kind.lower(), kind.isupper()))
+                pieces.append(_Piece(at, at + int(length), letter.decode()))
                 at += int(length)
     return Streams(pieces)
 
 
 def keep_lines(pieces: Iterable[bytes], streams: Streams, stream: Stream) -> Iterator[tuple[bytes, bool]]:
     """Of a whole log that comes piece by piece; each with whether it may be of the other as well."""
-    at, rest = 0, b""
+    at = 0
+    rest: list[bytes] = []  # of a line whose end has not come
     for piece in chain(pieces, [None]):
-        lines = (rest + piece).splitlines(keepends=True) if piece is not None else [rest] * bool(rest)
-        rest = lines.pop() if piece is not None and lines and not lines[-1].endswith(b"\n") else b""
+        if piece is not None and b"\n" not in piece:
+            rest.append(piece)
+            continue
+        lines = b"".join([*rest, piece or b""]).splitlines(keepends=True)
+        rest = [lines.pop()] if piece is not None and not lines[-1].endswith(b"\n") else []
         for line in lines:
             if streams.may_be(stream, at, at + len(line)):
                 yield line, streams.is_open(at, at + len(line))
