@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from windlass.core.credentials import hide_found
 from windlass.core.environment import Lock, LockedText
@@ -44,9 +43,12 @@ for path in sorted(glob.glob(os.path.join(prefix, "lib", "python3*", "site-packa
 """
 _ODD = re.compile(r"[^\w.+!=*~-]")  # in no name of a package, and in no version
 _SUBDIR = re.compile(r"[a-z]+-[a-z0-9]+")
-_HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9a-fA-F:.]+\](?::\d{1,5})?")
-_WORD = re.compile(r"[!-~]+")
-_PATH = re.compile(r"/[^\\]*")
+_WORD = re.compile(r"[!-~]+")  # what follows a newline would be a line of its own
+_FAR = re.compile(
+    r"(?P<scheme>https?://)(?:[^/]*@)?(?P<host>[A-Za-z0-9.-]+(?::\d{1,5})?)(?P<path>/[^?#\\]*)(?:[?#].*)?"
+)
+_NEAR = re.compile(r"(?P<scheme>(?:file://)?)(?P<host>)(?P<path>/[^?#\\]*)(?:[?#].*)?")
+_TOKEN = re.compile(r"\A/(?:[tT]|%[57]4)/[^/]+/")  # https://HOST/t/TOKEN/CHANNEL/...
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
@@ -87,20 +89,12 @@ def _format(package: Mapping[str, Any]) -> str:
 
 def _clean(url: str) -> str | None:
     """No user, password, token or query; None where it is not plain what is which."""
-    if not _WORD.fullmatch(url):  # urlsplit leaves out newlines, and what follows one would be a line of its own
+    far = _FAR.fullmatch(url)
+    parts = far or _NEAR.fullmatch(url)
+    if parts is None or not _WORD.fullmatch(url) or parts["path"].startswith("//"):
         return None
-    parts = urlsplit(url)
-    folders = parts.path.split("/")
-    if parts.scheme == "file" or (not parts.scheme and not parts.netloc):
-        start = "file://" if parts.scheme else ""
-    elif parts.scheme in ("http", "https") and _HOST.fullmatch(host := parts.netloc.rpartition("@")[2]):
-        start = f"{parts.scheme}://{host}"
-        if len(folders) > 2 and unquote(folders[1]).lower() == "t":  # https://HOST/t/TOKEN/CHANNEL/...
-            folders = ["", *folders[3:]]
-    else:
-        return None
-    path = "/".join(folders)
-    return hide_found(f"{start}{path}") if _PATH.fullmatch(path) and not path.startswith("//") else None
+    path = _TOKEN.sub("/", parts["path"]) if far else parts["path"]
+    return hide_found(f"{parts['scheme']}{parts['host']}{path}")
 
 
 LOCK = Lock(make_script=make_list_script, read=read_listed, name=name_lock)
