@@ -10,6 +10,7 @@ HERE = (
     "run_api",
     "overhead",
     "gauges",
+    "log_streams",
     "dashboard",
     "sweep",
     "gpu_chain",

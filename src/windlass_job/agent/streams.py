@@ -21,9 +21,9 @@ from typing import Any, List, NamedTuple, Optional, Tuple
 from windlass_job import wire
 from windlass_job.bounded import within
 
-_PAUSE_S = 0.003  # between two looks, where a command writes so often that each write cannot be looked at
+_PAUSE_S = 0.01  # between two looks, where a command writes so often that each write cannot be looked at
 _AT_ONCE = 200.0  # looks in a row, and ...
-_EACH_S = 50.0  # ... in a second in the long run
+_EACH_S = 10.0  # ... in a second in the long run
 _WRITE_S = 2.0  # how long what is known may wait to be written down
 _POLL_S = 0.2  # where nobody tells when the file changes
 _LAST_S = 2.0  # for the last words when the command has ended

@@ -28,7 +28,7 @@ from windlass_job.farming.roll import DiskRoll, make_timing
 from windlass_job.farming.showing import Progress, count_of, describe_ended, put_card
 from windlass_job.farming.slots import Slot, plan_slots, read_need
 from windlass_job.farming.stopping import ask_to_stop
-from windlass_job.farming.strays import Known, Strays, end_strays, find_children
+from windlass_job.farming.strays import Known, Strays, end_all_strays
 from windlass_job.farming.table import COMMANDS, Table
 from windlass_job.farming.tally import NOTHING_USED
 from windlass_job.farming.warm import Warm
@@ -343,7 +343,7 @@ class Pilot:
         self._commands.close()
         for pid in self._calls.pids:
             spawning.kill_all(pid, signal.SIGKILL)
-        end_strays(find_children(os.getpid()))
+        end_all_strays()
         self._clerk.end()
         self._books.measures.close()
         if self._clerk.is_sealed:

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import time
 from typing import Callable, Iterable, List, NamedTuple, Optional, Set
 
 from windlass_job import wire
 
+_PAUSE_S = 0.01
 _MOST_LISTED = 4096  # bytes; those that stand behind change nothing
 _TASK = wire.ENV_TASK.encode("ascii") + b"="
 
@@ -47,6 +49,17 @@ def end_strays(pids: "Iterable[int]") -> None:
             os.waitpid(pid, os.WNOHANG)  # one that has ended before
         except OSError:
             pass  # it has ended
+
+
+def end_all_strays(limit_s: float = 2.0) -> None:
+    """What they have started becomes ours when they are gone, and is ended too."""
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        children = find_children(os.getpid())
+        if not children:
+            return
+        end_strays(children)
+        time.sleep(_PAUSE_S)
 
 
 def _open_children(pid: int) -> "Optional[int]":

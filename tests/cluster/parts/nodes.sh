@@ -10,9 +10,14 @@ start_node() {
 
 # As a power cut does: whatever is in the node's network namespace is the node's.
 kill_node() {
+  wait_until 30 has_died "$1" || die "processes of $1 do not die: $(ip netns pids "windlass-$1" | xargs -r ps -o pid,stat,args -p)"
+}
+
+# What was started while the others were killed dies with the next look.
+has_died() {
   local pid
   for pid in $(ip netns pids "windlass-$1" 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || true; done
-  wait_until 30 has_no_process "$1" || die "processes of $1 do not die"
+  has_no_process "$1"
 }
 
 has_no_process() {
