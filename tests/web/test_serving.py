@@ -5,11 +5,13 @@ import html
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,22 +106,29 @@ def test_the_token_is_on_no_command_line_of_a_browser(
 
 def test_the_page_with_the_token_goes_with_the_dashboard(places: Places, tmp_path: Path) -> None:
     pytest.importorskip("starlette")
+    own = tempfile.mkdtemp(prefix="w-")  # no other dashboard of this user puts its page there
     browser, seen = tmp_path / "browser", tmp_path / "seen"
     browser.write_text(f'#!/bin/sh\necho "$@" > {seen}.part && mv {seen}.part {seen}\n')
     browser.chmod(0o755)
     words = [word for word in COMMAND if word != "--no-browser"]
     process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": str(browser)}
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "BROWSER": str(browser), "XDG_RUNTIME_DIR": own},
     )
     _read(process)
     wait_until(seen.exists, "the browser was started")
     page = Path(seen.read_text().strip().removeprefix("file://"))
     assert page.exists()
+    assert page.is_relative_to(own)
 
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
 
     assert not page.exists()
+    shutil.rmtree(own)
 
 
 def test_it_listens_on_loopback_alone_and_keeps_its_token_private(
