@@ -8,7 +8,7 @@ from windlass.core.case import Case
 from windlass.core.environment import Entering, EnvironmentSeen
 from windlass.core.facts import Facts
 from windlass.core.plan import Plan
-from windlass.core.run import Environment, RunSpec
+from windlass.core.run import Environment, RunSpec, Wheels
 from windlass.core.site import GpuDialect, GpuKind, Login, Rules, Site, Software
 from windlass.core.source.code import Binary, Code, Language, SourceFile
 from windlass.environments import KINDS as ENVIRONMENTS
@@ -110,3 +110,9 @@ def listed(site: Site, environment: Environment, **files: str) -> Case:
     (recipe,) = (one for kind in ENVIRONMENTS.values() if (one := kind.read(environment, site, texts.get)))
     case = code_case(site=site, spec=replace(SPEC, environment=environment), files=texts)
     return replace(case, environment=EnvironmentSeen(recipe=recipe, entering=Entering(), is_asked=True))
+
+
+def from_pypi(site: Site, *lines: str, **environment: object) -> Case:
+    """Built from a list of these lines."""
+    wanted = replace(Environment(venv="a.txt", wheels=Wheels.PYPI), **environment)  # type: ignore[arg-type]  # replace() checks the names
+    return listed(site, wanted, a__txt="\n".join(lines) + "\n")

@@ -3,18 +3,12 @@
 from dataclasses import replace
 
 from tests.checks.cases import Example
-from tests.checks.code_cases import A100, ONE_GPU, V100, listed, pinned, site_with
+from tests.checks.code_cases import A100, ONE_GPU, V100, from_pypi, pinned, site_with
 from windlass.core.case import Case
-from windlass.core.run import Environment, Wheels
-from windlass.core.site import GpuKind, Site, Software
+from windlass.core.run import Wheels
+from windlass.core.site import GpuKind, Software
 
-PYPI = Environment(venv="a.txt", wheels=Wheels.PYPI)
 OLD_DRIVER = site_with(GpuKind(name="a100"), software=Software(driver="535.54.03"))
-
-
-def jax(site: Site, *lines: str, **environment: object) -> Case:
-    text = "\n".join(lines) + "\n"
-    return listed(site, replace(PYPI, **environment), a__txt=text)  # type: ignore[arg-type]  # replace() checks the names
 
 
 def left_out(case: Case) -> Case:
@@ -25,37 +19,37 @@ def left_out(case: Case) -> Case:
 
 EXAMPLES = {
     "C318": Example(
-        trips=jax(A100, "jax==0.5.0"),
-        passes=jax(A100, "jax[cuda12]==0.5.0"),
+        trips=from_pypi(A100, "jax==0.5.0"),
+        passes=from_pypi(A100, "jax[cuda12]==0.5.0"),
         says="jax without an extra is the build for processors, and the run asks for GPUs",
-        also_trips=(jax(A100, "jax==0.5.0", "jaxlib==0.5.0"),),
+        also_trips=(from_pypi(A100, "jax==0.5.0", "jaxlib==0.5.0"),),
         also_passes=(
-            jax(A100, "jax==0.5.0", "jaxlib==0.5.0", "jax-cuda12-plugin==0.5.0"),
-            jax(A100, "jax", "jaxlib==0.4.7+cuda12.cudnn88"),
-            jax(A100, "-f https://wheels.example.org", "jax"),
-            jax(A100, "numpy"),
-            jax(A100, "jax", modules=("jax",)),
-            jax(site_with(GpuKind(name="a100"), software=Software(wheelhouse="/w")), "jax", wheels=Wheels.AUTO),
-            replace(jax(A100, "jax"), plan=replace(ONE_GPU, gpus_per_node=0)),
+            from_pypi(A100, "jax==0.5.0", "jaxlib==0.5.0", "jax-cuda12-plugin==0.5.0"),
+            from_pypi(A100, "jax", "jaxlib==0.4.7+cuda12.cudnn88"),
+            from_pypi(A100, "-f https://wheels.example.org", "jax"),
+            from_pypi(A100, "numpy"),
+            from_pypi(A100, "jax", modules=("jax",)),
+            from_pypi(site_with(GpuKind(name="a100"), software=Software(wheelhouse="/w")), "jax", wheels=Wheels.AUTO),
+            replace(from_pypi(A100, "jax"), plan=replace(ONE_GPU, gpus_per_node=0)),
             pinned("jax", A100),  # nothing is built from it
-            left_out(jax(A100, "jax")),
+            left_out(from_pypi(A100, "jax")),
         ),
     ),
     "C319": Example(
-        trips=jax(V100, "jax[cuda13]"),
-        passes=jax(V100, "jax[cuda12]"),
+        trips=from_pypi(V100, "jax[cuda13]"),
+        passes=from_pypi(V100, "jax[cuda12]"),
         says="jax for CUDA 13 needs a GPU of 7.5 or newer; the v100 is 7.0",
         also_trips=(
-            jax(V100, "jax==0.8.0", "jax-cuda13-plugin==0.8.0"),
-            jax(site_with(GpuKind(name="k80")), "jax[cuda12-local]"),
-            jax(OLD_DRIVER, "jax[cuda13]"),
-            jax(site_with(GpuKind(name="a100"), software=Software(cuda="12.4")), "jax[cuda13]"),
+            from_pypi(V100, "jax==0.8.0", "jax-cuda13-plugin==0.8.0"),
+            from_pypi(site_with(GpuKind(name="k80")), "jax[cuda12-local]"),
+            from_pypi(OLD_DRIVER, "jax[cuda13]"),
+            from_pypi(site_with(GpuKind(name="a100"), software=Software(cuda="12.4")), "jax[cuda13]"),
         ),
         also_passes=(
-            jax(OLD_DRIVER, "jax[cuda12]"),
-            jax(A100, "jax[cuda13]"),
-            jax(V100, "jax[cuda]"),
-            jax(site_with(GpuKind(name="mystery")), "jax[cuda13]"),
+            from_pypi(OLD_DRIVER, "jax[cuda12]"),
+            from_pypi(A100, "jax[cuda13]"),
+            from_pypi(V100, "jax[cuda]"),
+            from_pypi(site_with(GpuKind(name="mystery")), "jax[cuda13]"),
         ),
     ),
 }

@@ -141,7 +141,7 @@ def open_house(session: Session) -> tuple[House, threading.Thread]:
 
 def make_run(run_id: str, **values: object) -> RunRecord:
     folder = f"/scratch/alice/windlass/runs/{run_id}"
-    return replace(RECORD, run_id=run_id, **{"folder": folder, **values})  # type: ignore[arg-type]
+    return replace(RECORD, run_id=run_id, **{"folder": folder, **values})  # type: ignore[arg-type]  # it checks the names
 
 
 def make_plan_file(run_id: str) -> bytes:

@@ -27,7 +27,7 @@ _CUDA = ("nvidia-cudnn", "nvidia-cuda-runtime", "nvidia-cublas")
 class _Wanted:
     build: TensorFlow
     pin: Pin
-    brings_cuda: bool  # by its extra, or because the list names CUDA's own wheels
+    has_cuda: bool  # by its extra, CUDA's own wheels in the list, or modules
 
     @property
     def is_exact(self) -> bool:
@@ -67,7 +67,7 @@ def tensorflow_finds_no_cuda(case: Case) -> Iterator[Finding]:
     if wanted.build.is_for_processors and wanted.pin.name == "tensorflow":
         message = f"{name} of PyPI is the build for processors, and the run asks for GPUs"
         hint = f'"tensorflow-gpu=={wanted.build.name}", or a newer release'
-    elif not wanted.brings_cuda and not case.plan.modules:
+    elif not wanted.has_cuda:
         message = f"{name} finds no CUDA: neither the list nor a module brings it, and the run asks for GPUs"
         with_extra = '"tensorflow[and-cuda]" in place of tensorflow'
         module = f"the modules of its CUDA and cuDNN: windlass modules find CUDA --on {case.site.name}"
@@ -89,10 +89,10 @@ def _find_wanted(case: Case) -> _Wanted | None:
         return None
     lines = recipe.read_private().lines
     extras = {one for line in lines if line.name in _NAMES for one in line.requirement.extras}
-    brings_cuda = "and-cuda" in extras or any(line.name.startswith(_CUDA) for line in lines)
+    has_cuda = bool(recipe.modules) or "and-cuda" in extras or any(line.name.startswith(_CUDA) for line in lines)
     pin = pins[0]
     version = pin.exact or max((one for one in PYPI if pin.newest is None or one < pin.newest), default=NEWEST)
-    return _Wanted(build=find_tensorflow(version), pin=pin, brings_cuda=brings_cuda)
+    return _Wanted(build=find_tensorflow(version), pin=pin, has_cuda=has_cuda)
 
 
 def _make_no_code(case: Case, wanted: _Wanted, kind: str, capability: int) -> Finding:

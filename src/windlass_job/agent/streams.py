@@ -76,6 +76,7 @@ class StreamWatch:
     def _look(self, is_last: bool = False) -> None:
         size = os.fstat(1).st_size  # before the places: what they end behind it came later
         now = self._load_places()
+        self._looks.read_news()  # last: whoever wrote before those places were read had opened the log before
         if size < self._known:  # somebody emptied it
             self._teller.take_back(size)
             self._known = size
@@ -87,7 +88,7 @@ class StreamWatch:
         elif not self._looks.was_written_to:
             self._teller.add(found)
         else:
-            self._teller.forget_since_opened()
+            self._teller.forget_waiting()
         if self._looks.is_alone:
             self._teller.settle()
         self._teller.write(is_last=is_last)
@@ -161,7 +162,7 @@ class _Teller:
         self._path = path
         self._file: Optional[int] = None
         self._pieces: List[Piece] = []  # to be written
-        self._open: List[Piece] = []  # the same, unless who has the log open writes to it
+        self._waiting: List[Piece] = []  # the same, unless who has the log open writes to it
         self._since: Optional[float] = None
         self._written = 0
 
@@ -178,20 +179,20 @@ class _Teller:
 
     def add(self, pieces: List[Piece]) -> None:
         for piece in pieces:
-            add_piece(self._open, piece)
-        del self._open[:-_MOST_PIECES]
+            add_piece(self._waiting, piece)
+        del self._waiting[:-_MOST_PIECES]
 
     def forget(self) -> None:
-        self._pieces, self._open, self._since = [], [], None
+        self._pieces, self._waiting, self._since = [], [], None
 
-    def forget_since_opened(self) -> None:
-        self._open = []
+    def forget_waiting(self) -> None:
+        self._waiting = []
 
     def settle(self) -> None:
         """Nobody else has the log open: what waited for that is certain."""
-        for piece in self._open:
+        for piece in self._waiting:
             add_piece(self._pieces, piece)
-        self._open = []
+        self._waiting = []
         if self._pieces and self._since is None:
             self._since = time.monotonic()
 
@@ -249,6 +250,7 @@ class _Looks:
         self._end, self._ender = os.pipe()
         self._left, self._at = _AT_ONCE, time.monotonic()
         self._others = 0  # who have the log open beside us and the command
+        self._has_changed = False  # since it was waited for
         self.was_written_to = False  # by one of them, who has just closed it, or perhaps
 
     @property
@@ -263,18 +265,26 @@ class _Looks:
         if self._news is None:
             most_s = min(_POLL_S, _POLL_S if most_s is None else most_s)
         sources = [one for one in (self._news, self._end) if one is not None]
+        select.select(sources, [], [], 0.0 if self._has_changed else most_s)
         self.was_written_to = False
-        if self._news is not None and self._news in select.select(sources, [], [], most_s)[0]:
-            self._read_news(self._news)
-        elif self._news is None:
-            select.select(sources, [], [], most_s)
+        self.read_news()
+        self._has_changed = False
 
-    def _read_news(self, news: int) -> None:
-        content = os.read(news, 65536)
+    def read_news(self) -> None:
+        """Who has opened and closed the log. Where it has changed, too, the next look waits for nothing."""
+        while self._news is not None:
+            try:
+                self._count(os.read(self._news, 65536))
+            except BlockingIOError:
+                return
+
+    def _count(self, content: bytes) -> None:
         at = 0
         while at < len(content):
             _, mask, _, length = _EVENT.unpack_from(content, at)
             at += _EVENT.size + length
+            if mask & _IN_MODIFY:
+                self._has_changed = True
             if mask & _IN_OPEN:
                 self._others += 1
             if mask & (_IN_CLOSE_WRITE | _IN_CLOSE_NOWRITE):

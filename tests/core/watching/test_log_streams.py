@@ -77,7 +77,7 @@ def test_a_log_that_comes_piece_by_piece_is_the_same(writes: list[tuple[str, byt
 
     kept = list(keep_lines(pieces, streams, ERR))
     assert [line for line, _ in kept] == [log[begin:end] for begin, end in own]
-    assert [is_open for _, is_open in kept] == [streams.may_be(OUT, begin, end) for begin, end in own]
+    assert [is_uncertain for _, is_uncertain in kept] == [streams.may_be(OUT, begin, end) for begin, end in own]
 
 
 def test_a_line_of_both_is_of_both() -> None:
@@ -98,9 +98,9 @@ def test_one_line_of_many_pieces_is_read_in_one_go() -> None:
     """A progress bar that never ends its line."""
     pieces = [b"x" * 1000] * 20_000
 
-    [(line, is_open)] = keep_lines(pieces, Streams(), ERR)
+    [(line, is_uncertain)] = keep_lines(pieces, Streams(), ERR)
 
-    assert (len(line), is_open) == (20_000_000, True)
+    assert (len(line), is_uncertain) == (20_000_000, True)
 
 
 def test_a_log_that_was_emptied_begins_anew() -> None:

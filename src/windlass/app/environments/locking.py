@@ -64,10 +64,12 @@ def name_lock(environment: Environment, site: Site, project: Path, *, from_built
 def lock_built(session: Session, site: Site, environment: Environment, project: Path, target: Path) -> Locked:
     """What the environment that was built at the site holds itself."""
     recipe = read_recipe(environment, site, project)
-    kind = KINDS[recipe.kind] if recipe is not None else None
-    if recipe is not None and kind is not None and kind.lock is not None:
+    if recipe is None:
+        raise EnvironmentNotFound(f"the environment is not built at {site.name}", hint=_advise_build(site))
+    kind = KINDS[recipe.kind]
+    if kind.lock is not None:
         return _lock_exactly(session, site, recipe, kind.lock, target)
-    if recipe is not None and kind is not None and not kind.takes_wheels:
+    if not kind.takes_wheels:
         raise UsageError(
             f"pip's pins of a {recipe.kind} would not build it again: much of it does not come from wheels",
             hint=f"windlass env show --on {site.name} lists what is in it",
@@ -82,17 +84,18 @@ def lock_built(session: Session, site: Site, environment: Environment, project: 
     return _save_pins(tuple(pins), target, site, source=built.id, platform=words)
 
 
-def _fetch_built(session: Session, site: Site, recipe: Recipe | None) -> Built:
+def _fetch_built(session: Session, site: Site, recipe: Recipe) -> Built:
     host = session.host(site)
-    built = fetch_built(host, fetch_root(host, site), recipe.id) if recipe else None
+    built = fetch_built(host, fetch_root(host, site), recipe.id)
     if isinstance(built, Damaged):
         raise explain_damage(site, built)
-    if recipe is None or built is None:
-        raise EnvironmentNotFound(
-            f"{recipe.id if recipe else 'the environment'} is not built at {site.name}",
-            hint=f"windlass env build --on {site.name}; or leave out --built",
-        )
+    if built is None:
+        raise EnvironmentNotFound(f"{recipe.id} is not built at {site.name}", hint=_advise_build(site))
     return built
+
+
+def _advise_build(site: Site) -> str:
+    return f"windlass env build --on {site.name}; or leave out --built"
 
 
 def _lock_exactly(session: Session, site: Site, recipe: Recipe, lock: Lock, path: Path) -> Locked:
@@ -103,10 +106,10 @@ def _lock_exactly(session: Session, site: Site, recipe: Recipe, lock: Lock, path
     else:
         built = _fetch_built(session, site, recipe)
         source, place = built.id, built.path
-    head = f"{_HEAD} from {source} for {recipe.platform or 'its processor'} ({site.name})"
+    platform = recipe.platform or "its processor"
+    head = f"{_HEAD} from {source} for {platform} ({site.name})"
     found = lock.read(fetch_listed(host, lock.make_script(place)), head)
     _write(path, found.text)
-    platform = recipe.platform or "its processor"
     return Locked(
         path=path, key=recipe.kind, count=found.count, platform=platform, source=source, left_out=found.left_out
     )

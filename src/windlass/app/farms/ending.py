@@ -13,7 +13,10 @@ from windlass.errors import RunFolderGone, SiteNotReady, UsageError
 
 
 def cancel_farm(session: Session, lead: RunRecord) -> list[RunRecord]:
-    """Closed first: a pilot that starts later finds nothing to do. What runs is given back, and may go on later."""
+    """Marked and closed first: a pilot that starts later finds nothing to do, and one that leaves now is not done.
+
+    What runs is given back, and may go on later.
+    """
     live = [one for one in list_pilots(session, lead) if not one.state.is_final]
     try:
         mark_as_stopped(session, lead.site, live)

@@ -50,14 +50,6 @@ class LogPage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """A hit with the lines around it; hits that stand near each other are one."""
-
-    lines: tuple[Line, ...]
-    at: int  # the byte at which the line of the first hit begins
-
-
-@dataclass(frozen=True, kw_only=True)
 class Choice:
     """Which lines: of one rank, of one stream."""
 
@@ -106,7 +98,7 @@ class OpenLog:
             end = ceiling if before is None else max(floor, min(before, ceiling))
             begins, begin = self._find_back((floor, end), choice, most)
         lines = read_some(self._buffer, begins, ceiling, number=self._number(begins[0]) if begins else None)
-        lines = self._mark_open(lines, ceiling) if choice.stream is not None else lines
+        lines = self._mark_uncertain(lines, ceiling) if choice.stream is not None else lines
         return LogPage(
             lines=tuple(fold(lines) if folds else lines),
             begin=begin,
@@ -116,10 +108,11 @@ class OpenLog:
             missing=self._find_missing(end),
         )
 
-    def _mark_open(self, lines: Sequence[Line], ceiling: int) -> list[Line]:
+    def _mark_uncertain(self, lines: Sequence[Line], ceiling: int) -> list[Line]:
         ends = (min(find_line_end(self._buffer, line.begin, ceiling) + 1, ceiling) for line in lines)
         return [
-            replace(line, is_open=self._streams.is_open(line.begin, end)) for line, end in zip(lines, ends, strict=True)
+            replace(line, is_uncertain=self._streams.is_uncertain(line.begin, end))
+            for line, end in zip(lines, ends, strict=True)
         ]
 
     def _find_missing(self, end: int) -> Span | None:
@@ -161,26 +154,24 @@ class OpenLog:
         found = (search_marked(self._buffer, wanted, span, marks, ignores_case=ignores_case) for span in self._spans)
         return gather(filter(keep, chain.from_iterable(found)), most=most) if wanted else Hits()
 
-    def read_around(self, hits: Sequence[Hit]) -> list[Found]:
-        """Their lines with a few before and after them."""
-        found: list[Found] = []
+    def read_around(self, hits: Sequence[Hit]) -> list[list[Line]]:
+        """Their lines with a few before and after them; those of hits that stand near each other together."""
+        blocks: list[list[Line]] = []
         for hit in hits:
-            one = self._read_around(hit)
-            if found and one.lines and one.lines[0].begin <= found[-1].lines[-1].begin:
-                known = {line.begin for line in found[-1].lines}
-                more = tuple(line for line in one.lines if line.begin not in known)
-                found[-1] = replace(found[-1], lines=found[-1].lines + more)
-            else:
-                found.append(one)
-        return found
+            lines = self._read_around(hit)
+            if blocks and lines and lines[0].begin <= blocks[-1][-1].begin:
+                last = blocks[-1][-1].begin
+                blocks[-1] += [line for line in lines if line.begin > last]
+            elif lines:
+                blocks.append(lines)
+        return blocks
 
-    def _read_around(self, hit: Hit) -> Found:
+    def _read_around(self, hit: Hit) -> list[Line]:
         span = self._find_span(hit.begin) or (hit.begin, hit.end)
         first = find_back(self._buffer, hit.begin, span[0], _CONTEXT) if hit.begin > span[0] else hit.begin
         before = read_lines(self._buffer, first, hit.begin, most=_CONTEXT)
         number = hit.number and hit.number - len(before)
-        numbered = read_lines(self._buffer, first, span[1], most=len(before) + 1 + _CONTEXT, number=number)
-        return Found(lines=tuple(numbered), at=hit.begin)
+        return read_lines(self._buffer, first, span[1], most=len(before) + 1 + _CONTEXT, number=number)
 
     def _make_page(self, begin: int, span: Span, most: int, *, folds: bool, has_after: bool = False) -> LogPage:
         number = self._number(begin)

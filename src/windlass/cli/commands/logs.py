@@ -83,8 +83,8 @@ def _show_stream(output: Output, record: RunRecord, lines: Iterable[tuple[bytes,
         output.show_json({"run_id": record.run_id, "log": text})
         return int(ExitCode.OK)
     unsure = 0
-    for line, is_open in lines:
-        unsure += is_open
+    for line, is_uncertain in lines:
+        unsure += is_uncertain
         output.show_bytes(line)
     if unsure:
         them = "1 of these lines may be" if unsure == 1 else f"{unsure:,} of these lines may be"

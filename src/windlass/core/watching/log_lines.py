@@ -23,7 +23,7 @@ class Line:
     left_out: int = 0  # bytes of it that are not shown
     overwrites: int = 0  # carriage returns: a progress bar wrote over itself so often
     times: int = 1  # folded: so many of the same in a row
-    is_open: bool = False  # of one stream it is asked for, and may be of the other
+    is_uncertain: bool = False  # of one stream it is asked for, and may be of the other
 
     @property
     def rank(self) -> str | None:

@@ -51,7 +51,7 @@ class Streams:
             at = piece.end
         return at < end
 
-    def is_open(self, begin: int, end: int) -> bool:
+    def is_uncertain(self, begin: int, end: int) -> bool:
         """Nobody knows of a line to which stream it was written, or both wrote in it."""
         return all(self.may_be(one, begin, end) for one in Stream)
 
@@ -96,14 +96,14 @@ def keep_lines(pieces: Iterable[bytes], streams: Streams, stream: Stream) -> Ite
         rest = [lines.pop()] if piece is not None and not lines[-1].endswith(b"\n") else []
         for line in lines:
             if streams.may_be(stream, at, at + len(line)):
-                yield line, streams.is_open(at, at + len(line))
+                yield line, streams.is_uncertain(at, at + len(line))
             at += len(line)
 
 
 def find_of_stream(buffer: Buffer, span: Span, streams: Streams, stream: Stream, *, most: int) -> tuple[list[int], int]:
     """Where the first lines of this stream begin, at most so many, and up to where was looked."""
     found: list[int] = []
-    for line_begin, _ in _list_lines(buffer, span, streams, stream):
+    for line_begin in _list_lines(buffer, span, streams, stream):
         if len(found) == most:
             return found, line_begin
         found.append(line_begin)
@@ -133,7 +133,7 @@ def keep_of_stream(lines: Iterable[int], buffer: Buffer, end: int, streams: Stre
     return [one for one in lines if streams.may_be(stream, one, min(find_line_end(buffer, one, end) + 1, end))]
 
 
-def _list_lines(buffer: Buffer, span: Span, streams: Streams, stream: Stream) -> Iterator[Span]:
+def _list_lines(buffer: Buffer, span: Span, streams: Streams, stream: Stream) -> Iterator[int]:
     at = floor = span[0]
     for begin, end in streams.list_ranges(stream, span):
         at = max(at, begin)
@@ -141,5 +141,5 @@ def _list_lines(buffer: Buffer, span: Span, streams: Streams, stream: Stream) ->
             line_begin = find_line_begin(buffer, at, floor)
             line_end = min(find_line_end(buffer, at, span[1]) + 1, span[1])
             if streams.may_be(stream, line_begin, line_end):
-                yield line_begin, line_end
+                yield line_begin
             at = floor = max(line_end, at + 1)

@@ -102,7 +102,7 @@ def _search(desk: Desk, opened: OpenLog, asked: _Asked) -> dict[str, object]:
     hits = opened.search(asked.query, most=MOST_HITS, choice=asked.choice)
     secrets = find_values(desk.watch.session.environ)
     shown = hits.hits[:_MOST_SHOWN]
-    blocks = [(one.at, make_safe(one.lines, secrets)) for one in opened.read_around(shown)]
+    blocks = [make_safe(lines, secrets) for lines in opened.read_around(shown)]
     return {"found": blocks, "shown": len(shown), "total": len(hits.hits), "is_cut": hits.is_cut}
 
 
